@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -67,7 +68,7 @@ type representation struct {
 	scaled bool                     // whether learning sets the scale of γ to 1
 	dense  bool                     // whether it requires dense rows
 	alike  bool                     // whether it requires columns of one kind, and then comes first
-	only   string                   // rule of the maps that it is for; "" means all
+	only   string                   // rule of the maps that it is for; "" means all but columns
 }
 
 // mapping is the feature map of a recipe, or none.
@@ -112,7 +113,6 @@ type head struct {
 	probabilities bool    // whether its models predict probabilities
 	exact         bool    // whether it evaluates a kernel,
 	loose         float64 // and then the tolerance of its solver
-	target        string  // transform of the target, as in meta.Target; "" for none
 	calibrated    bool    // whether its scores are calibrated; only for a metric of probabilities
 	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
@@ -122,10 +122,13 @@ type head struct {
 	floor, most   int     // limits of extended grids
 }
 
-// modelPath returns the path of the model in the parameters of a pipeline.
-func (h head) modelPath() string {
+// linear reports whether the models are linear in the targets, so that all transforms of the targets share a fit.
+func (h head) linear() bool { return h.model.name == "ridge" || h.model.name == "kernel_ridge" }
+
+// modelPath returns the path of the model in the parameters of a pipeline, for a transform of the targets.
+func (h head) modelPath(target string) string {
 	switch {
-	case h.target != "":
+	case target != "":
 		return "target.estimator"
 	case h.calibrated:
 		return "calibrated.estimator"
@@ -150,6 +153,12 @@ var laplacianEffort = [efforts][]param.Setting{
 	newPart("", "part", 3000).settings,
 }
 
+var columnsEffort = [efforts][]param.Setting{
+	newPart("", "part", 1000).settings,
+	newPart("", "part", 2000).settings,
+	newPart("", "part", 2500).settings,
+}
+
 var machineEffort = [efforts][]param.Setting{
 	newPart("", "part", 1000).settings,
 	newPart("", "part", 2000).settings,
@@ -159,6 +168,8 @@ var machineEffort = [efforts][]param.Setting{
 // representations are listed in the order in which a small budget tries them.
 var representations = []representation{
 	{name: "zscores"},
+	{name: "columns", encode: encodeColumns, learn: scales("solve", "coordinate", "groups", "origin"),
+		effort: columnsEffort, scaled: true, only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
 	{name: "mixed", encode: encodeMixed, dense: true},
@@ -176,6 +187,21 @@ var representations = []representation{
 	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
 	{name: "raw", scale: newPart("standardize", "std", false), dense: true, alike: true},
+}
+
+// ruleColumns is the rule of the maps of a product of kernels of columns, whose scales are learned.
+const ruleColumns = "columns"
+
+// productKernel returns the setting of a kernel of columns: laplacian for numbers, gaussian for encoded columns.
+func (r *sample) productKernel() param.Setting {
+	term := func(columns string, name kernel.Name) any {
+		return map[string]any{"columns": columns, "kernel": string(name), "gamma": 1.0}
+	}
+	terms := []any{term("rest", kernel.Gaussian)}
+	if hasKind(r.data, datasets.Numeric) {
+		terms = append([]any{term("numeric", kernel.Laplacian)}, terms...)
+	}
+	return param.Setting{Path: "kernel", Value: map[string]any{"product": terms}}
 }
 
 var mappings = []mapping{
@@ -196,6 +222,10 @@ var mappings = []mapping{
 		exact: true},
 	{name: "landmarks", step: newPart("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
 		size: "landmarks", part: 2},
+	{name: "exact product", rule: ruleColumns, half: true, rows: 100_000, exact: true},
+	{name: "product landmarks", step: newPart("nystroem"), from: 1500, rule: ruleColumns, half: true,
+		size: "landmarks", part: 2},
+	{name: "product", step: newPart("rff"), from: 1500, rule: ruleColumns, half: true, size: "features", part: 1},
 	{name: "exact powered", step: newPart("", "kernel", "powered_exponential", "exponent", 1.4), rule: "exponential",
 		half: true, rows: 100_000, exact: true, near: "exact exponential"},
 	{name: "linear", plain: true},
@@ -207,12 +237,6 @@ var (
 	kernelRidge = head{name: "kernel_ridge", task: datasets.Regression, model: newPart("kernel_ridge"), penalty: "alpha",
 		low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3}
 )
-
-// on returns the head with a transform of the target.
-func (h head) on(target string) head {
-	h.name, h.target, h.late = target+"_"+h.name, target, true
-	return h
-}
 
 // ofText returns the head for linear models of text: they enter in the first round, and smaller penalties,
 // with which the rows are separable, only take longer.
@@ -250,7 +274,9 @@ func withCalibrated(heads []head) []head {
 }
 
 var heads = withBalanced(withCalibrated([]head{
-	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
+	ridge, kernelRidge,
+	{name: "poisson", task: datasets.Regression, model: newPart("poisson"), penalty: "alpha", low: -24, high: -4,
+		floor: -32, most: 0, late: true, steps: 8},
 	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"),
 		penalty: "alpha", low: -20,
 		high: 8, floor: -40, most: 24, iterates: true},
@@ -275,6 +301,7 @@ func table(task datasets.Task, representations []representation) []recipe {
 		for i, p := range representations {
 			for k, m := range mappings {
 				if h.task != task || m.exact != h.exact || p.only != "" && p.only != m.rule ||
+					m.rule == ruleColumns && p.only != m.rule ||
 					m.plain && i > 0 && p.encode != encodeCharacters {
 					continue
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -130,9 +131,16 @@ func (f *kernelModel) Intercept() []float64 { return slices.Clone(f.m.Intercept)
 // Report returns the report of the fit. Its Gradient is the residual relative to the standard
 // deviation of the targets.
 func (f *kernelModel) Report() Report {
-	r := Report(f.m.Report)
+	r := f.m.Report
 	r.Warnings = slices.Clone(r.Warnings)
 	return r
+}
+
+// Terms returns the products of a sum of kernels of columns ([kernel.Sum]), with column numbers, and the
+// share of each in the variance of the predictions, or of the scores, of the stored rows. The shares add
+// up to 1; one is negative if the term counteracts the others. Other kernels have no terms.
+func (f *kernelModel) Terms(ctx context.Context) (terms []kernel.Summand, shares []float64, err error) {
+	return f.m.Terms(ctx)
 }
 
 // InputWidth returns the number of input columns.
@@ -140,8 +148,8 @@ func (f *kernelModel) InputWidth() int { return len(f.m.Gamma) }
 
 // String describes the model in a line.
 func (f *kernelModel) String() string {
-	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", f.m.Kernel, f.Rows(), f.InputWidth(),
-		len(f.m.Intercept), f.m.Report.Solver)
+	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", kernel.Name(f.m.Kernel), f.Rows(),
+		f.InputWidth(), len(f.m.Intercept), f.m.Report.Solver)
 }
 
 // scores returns the outputs of each row of X.
@@ -167,7 +175,7 @@ func (f *kernelModel) state(s *model.State) {
 	}
 	s.Matrix("dual", &dual)
 	s.Floats("intercept", &m.Intercept)
-	reportState(s.Child("report"), (*Report)(&m.Report))
+	m.Report.State(s.Child("report"))
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
@@ -222,6 +230,8 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 	case m.Kernel == "polynomial" &&
 		(!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
 		return fmt.Errorf("degree or coef0 is out of range")
+	case m.Kernel == "sigmoid" && !param.Any.Contains(m.Shape.Coef0):
+		return fmt.Errorf("coef0 is not a finite number")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()
 }

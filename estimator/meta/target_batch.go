@@ -3,24 +3,30 @@ package meta
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // FitBatch transforms the targets, passes them to FitBatch of the inner estimators, and transforms
 // the predictions back. If the transform and the limits do not depend on the training rows, one batch serves all
 // folds, and leave-one-out is as exact as that of the inner estimators; else there is one batch per
+// fold. Several transforms of a model that is linear in its targets, as Ridge and KernelRidge are, are
+// right-hand sides of one fit; one that depends on the training rows is another right-hand side for each
 // fold. Candidates with Smear, which uses training residuals, or Limits auto are fitted individually.
-func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := share.Specs[Target](b)
+func (s Target) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
+	specs, err := batch.Specs[Target](b)
 	if err != nil {
 		return nil, s.named(err)
+	}
+	if b.Maps == nil {
+		b.FitOne = nil // the inner estimators are fitted to the rows
 	}
 	groups, err := groupBy(b, func(i int) (any, error) {
 		spec := specs[i]
@@ -28,13 +34,17 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 		if wrong == nil && b.LeaveOneOut {
 			wrong = spec.checkLeaveOneOut(b.GCV)
 		}
-		return Target{Transform: spec.Transform, Smear: spec.Smear, Limits: spec.Limits}, spec.named(wrong)
+		return spec.transformOnly(), spec.named(wrong)
 	})
 	if err != nil {
 		return nil, err
 	}
+	groups, shared, err = fitJointly(ctx, b, specs, groups)
+	if err != nil {
+		return shared, err
+	}
 	for _, which := range groups {
-		names, err := specs[which[0]].fitSameTransform(ctx, subBatch(b, which))
+		names, err := specs[which[0]].fitSameTransform(ctx, b.Select(which))
 		if shared = append(shared, names...); err != nil {
 			return shared, err
 		}
@@ -43,9 +53,9 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 }
 
 // fitSameTransform fits candidates with the transform of s.
-func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Target) fitSameTransform(ctx context.Context, b batch.Job) (shared []string, err error) {
 	if s.individual() {
-		return nil, fitIndividually(ctx, b)
+		return nil, estimator.FitSeparately(ctx, b)
 	}
 	if !s.learns() {
 		if learned, mapped, err := s.transformed(b.Data); err == nil {
@@ -53,11 +63,11 @@ func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []s
 		}
 	}
 	for f := range b.Folds {
-		part := foldBatch(b, f)
+		part := b.OnFold(f)
 		learned, mapped, failed := s.transformedFold(b.Data, b.Folds[f].Train)
 		if failed != nil {
 			for i := range b.Candidates {
-				if err := yieldError(part, i, s.named(failed)); err != nil {
+				if err := part.YieldError(i, s.named(failed)); err != nil {
 					return shared, err
 				}
 			}
@@ -98,7 +108,7 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 }
 
 // fitTransformed fits a batch with transformed targets.
-func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set,
+func (s Target) fitTransformed(ctx context.Context, b batch.Job, mapped datasets.Set,
 	learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
@@ -106,21 +116,21 @@ func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datase
 	var mu sync.Mutex
 	whole := map[[2]int]bool{} // outcomes of FitOne, which includes this wrapper
 	if b.FitOne != nil {
-		inner.FitOne = func(ctx context.Context, candidate, fold int) share.Outcome {
+		inner.FitOne = func(ctx context.Context, candidate, fold int) batch.Outcome {
 			mu.Lock()
 			whole[[2]int{candidate, fold}] = true
 			mu.Unlock()
 			return b.FitOne(ctx, candidate, fold)
 		}
 	}
-	inner.Yield = func(candidate, fold int, out share.Outcome) error {
+	inner.Yield = func(candidate, fold int, out batch.Outcome) error {
 		mu.Lock()
 		done := whole[[2]int{candidate, fold}]
 		mu.Unlock()
 		if !done && out.Err == nil {
 			var original estimator.Prediction
-			original, out.Err = learned.back(estimator.Prediction(out.Prediction))
-			if out.Prediction = share.Prediction(original); out.Err != nil {
+			original, out.Err = learned.back(out.Prediction)
+			if out.Prediction = original; out.Err != nil {
 				out.Err = b.Data.AtRows(out.Err, b.Folds[fold].Test)
 			}
 		}
@@ -129,7 +139,7 @@ func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datase
 		}
 		return b.Yield(candidate, fold, out)
 	}
-	return fitBatch(ctx, inner)
+	return estimator.FitBatch(ctx, inner)
 }
 
 // withTargets returns data with other targets, rows × count.
@@ -142,8 +152,144 @@ func withTargets(data datasets.Set, y []float64, count int) datasets.Set {
 	return data
 }
 
+// transformOnly returns s without its model, equal for specs with the same transform.
+func (s Target) transformOnly() Target {
+	s.Estimator = nil
+	if s.Transform != "power" {
+		s.Exponent = 0
+	}
+	return s
+}
+
+// sharesFits reports whether candidates with other transforms can share the fits of s.
+func (s Target) sharesFits() bool { return !s.individual() && estimator.LinearInTargets(s.Estimator) }
+
+// rightHandSides are the transformed targets of some candidates.
+type rightHandSides struct {
+	which   []int        // candidates
+	learned []transforms // by fold
+	first   []int        // first column of each fold
+}
+
+// fitJointly fits the groups of candidates with one transform each that share fits, if there are several: each
+// distinct inner estimator once, to the targets of all transforms. It returns the other groups.
+func fitJointly(ctx context.Context, b batch.Job, specs []Target, groups [][]int) (rest [][]int,
+	shared []string, err error) {
+	var joint []rightHandSides
+	var columns [][]float64
+	group := map[int]int{} // by candidate
+	var all []int
+	for _, which := range groups {
+		one := rightHandSides{which: which}
+		own, failed := [][]float64(nil), slices.ContainsFunc(which, func(i int) bool { return !specs[i].sharesFits() })
+		for f := 0; f < len(b.Folds) && !failed; f++ {
+			spec, mapped, learned := specs[which[0]], datasets.Set{}, transforms(nil)
+			switch {
+			case spec.learns():
+				learned, mapped, err = spec.transformedFold(b.Data, b.Folds[f].Train)
+			case f == 0:
+				learned, mapped, err = spec.transformed(b.Data)
+			default:
+				one.learned, one.first = append(one.learned, one.learned[0]), append(one.first, one.first[0])
+				continue
+			}
+			if failed = err != nil; failed {
+				break // each fold reports its own error
+			}
+			y, count, _ := design.BlockTargets(0, mapped)
+			one.learned, one.first = append(one.learned, learned), append(one.first, len(columns)+len(own))
+			for j := range count {
+				column := make([]float64, len(y)/count)
+				for i := range column {
+					column[i] = y[i*count+j]
+				}
+				own = append(own, column)
+			}
+		}
+		if failed {
+			rest = append(rest, which)
+			continue
+		}
+		for _, i := range which {
+			group[len(all)] = len(joint)
+			all = append(all, i)
+		}
+		joint, columns = append(joint, one), append(columns, own...)
+	}
+	if len(joint) < 2 {
+		return groups, nil, nil
+	}
+	wide := mat.NewDense(b.Data.Rows(), len(columns), nil)
+	for j, column := range columns {
+		wide.SetCol(j, column)
+	}
+	outer := b.Select(all)
+	inner := innerCandidates(outer.Candidates, Target{}.modelOf)
+	of, distinct := deduplicate(inner)
+	part := b.Select(all)
+	part.Data.Y, part.Data.Targets = nil, wide
+	part.Data.Schema.Targets = make([]datasets.Column, len(columns))
+	part.Candidates = make([]batch.Candidate, len(distinct))
+	for k, i := range distinct {
+		part.Candidates[k] = inner[i]
+	}
+	members := func(k, fold int) (out []int) {
+		for i, d := range of {
+			if d == k && outer.Includes(i, fold) {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	part.Include = func(k, fold int) bool { return len(members(k, fold)) > 0 }
+	var mu sync.Mutex
+	whole := map[[2]int]batch.Outcome{} // outcomes of FitOne, which includes this wrapper
+	if outer.FitOne != nil {
+		part.FitOne = func(ctx context.Context, k, fold int) (out batch.Outcome) {
+			for _, i := range members(k, fold) {
+				out = outer.FitOne(ctx, i, fold)
+				mu.Lock()
+				whole[[2]int{i, fold}] = out
+				mu.Unlock()
+			}
+			return out
+		}
+	}
+	part.Yield = func(k, fold int, out batch.Outcome) error {
+		same := members(k, fold)
+		for _, i := range same {
+			mu.Lock()
+			own, done := whole[[2]int{i, fold}]
+			mu.Unlock()
+			if !done {
+				g := joint[group[i]]
+				own = out
+				own.Seconds /= float64(len(same))
+				if out.Err == nil {
+					own.Prediction, own.Err = g.learned[fold].ofColumns(out.Targets, g.first[fold])
+					own.Err = b.Data.AtRows(own.Err, b.Folds[fold].Test)
+				}
+				own.Err = Target{}.named(own.Err)
+			}
+			if err := outer.Yield(i, fold, own); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	shared, err = estimator.FitBatch(ctx, part)
+	return rest, append(shared, "targets"), err
+}
+
+// ofColumns returns the prediction for the targets whose transforms begin at a column of wide.
+func (m transforms) ofColumns(wide *mat.Dense, first int) (estimator.Prediction, error) {
+	n, _ := wide.Dims()
+	return m.back(estimator.Prediction{Values: mat.Col(nil, first, wide),
+		Targets: mat.DenseCopyOf(wide.Slice(0, n, first, first+len(m)))})
+}
+
 // modelOf returns the inner estimator of a candidate.
-func (Target) modelOf(c share.Candidate) estimator.Estimator {
+func (Target) modelOf(c batch.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
 }
 
@@ -160,23 +306,37 @@ func (s Target) checkLeaveOneOut(gcv bool) error {
 
 // PlanBatch returns the plan of the inner estimators, unless the transform depends on the rows left
 // out.
-func (s Target) PlanBatch(b share.Batch) (int64, error) {
-	specs, err := share.Specs[Target](b)
+func (s Target) PlanBatch(b batch.Job) (int64, error) {
+	specs, err := batch.Specs[Target](b)
 	if err != nil {
 		return 0, s.named(err)
 	}
+	columns := map[Target]int{} // of transforms that share fits
 	for _, spec := range specs {
+		if spec.sharesFits() {
+			columns[spec.transformOnly()] = 1
+			if spec.learns() {
+				columns[spec.transformOnly()] = len(b.Folds)
+			}
+		}
 		if err = checkModel(spec, spec.Estimator); err == nil && b.LeaveOneOut {
 			err = spec.checkLeaveOneOut(b.GCV)
 		}
 		if err == nil && b.HasMaps() && spec.individual() {
-			err = share.ErrNoSharedMaps
+			err = batch.ErrNoSharedMaps
 		}
 		if err != nil {
 			return 0, s.named(err)
 		}
 	}
 	b.Candidates = innerCandidates(b.Candidates, s.modelOf)
-	bytes, err := planBatch(b)
+	if len(columns) > 1 {
+		all := 0
+		for _, n := range columns {
+			all += n
+		}
+		b.Shape.Outputs = all * max(b.Shape.Outputs, 1)
+	}
+	bytes, err := estimator.PlanBatch(b)
 	return bytes, s.named(err)
 }

@@ -36,15 +36,17 @@ const (
 	laplacian
 	cauchyKernel
 	polynomial
+	sigmoid
 	cosine
 	columnKernel
 )
 
-// Kernels are the kernels by name: [spectral.AllFourierKernels], and those that are not shift-invariant.
+// Kernels are the positive definite kernels by name: [spectral.AllFourierKernels], and those that are not
+// shift-invariant. [NewKernel] has sigmoid, too, which is indefinite.
 var Kernels = append(slices.Clip(spectral.AllFourierKernels), "polynomial", "cosine", "chi2")
 
-// NewKernel returns the kernel of [Kernels] with the given name and shape parameters, or a resolved
-// kernel of columns.
+// NewKernel returns the kernel of [Kernels] or sigmoid with the given name and shape parameters, or a
+// resolved kernel of columns.
 func NewKernel(name string, s spectral.Shape) (*Kernel, bool) {
 	if list := kernel.Name(name).Summands(); list != nil {
 		return newColumnKernel(list)
@@ -54,6 +56,8 @@ func NewKernel(name string, s spectral.Shape) (*Kernel, bool) {
 	switch {
 	case name == "polynomial":
 		k.shape, k.Metric, k.degree, k.parameter, k.spectral.Power = polynomial, Dot, s.Degree, s.Coef0, 0.5
+	case name == "sigmoid":
+		k.shape, k.Metric, k.parameter, k.spectral.Power = sigmoid, Dot, s.Coef0, 0.5
 	case name == "cosine":
 		k.shape, k.Metric = cosine, Cosine // γ⁰ = 1
 	case name == "chi2":
@@ -107,6 +111,8 @@ func Diagonal[T kern.Float](k *Kernel, x Rows[T]) []float64 {
 	out := slices.Repeat([]float64{1}, x.n)
 	for i, norm := range x.norms {
 		switch {
+		case k.shape == sigmoid:
+			out[i] = math.Tanh(float64(norm + T(k.parameter)))
 		case k.Metric == Dot:
 			out[i] = float64(power(norm+T(k.parameter), k.degree))
 		case k.Metric == Cosine && norm == 0:
@@ -164,6 +170,10 @@ func values[T kern.Float](k *Kernel, scale T, row, buffer []T) {
 	case polynomial:
 		for j, s := range row {
 			row[j] = power(scale*s+T(k.parameter), k.degree)
+		}
+	case sigmoid:
+		for j, s := range row {
+			row[j] = T(math.Tanh(float64(scale*s + T(k.parameter))))
 		}
 	case cauchyKernel:
 		for j, p := range row {

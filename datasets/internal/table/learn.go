@@ -76,7 +76,8 @@ func (s *source) newLearner(previous *learner, stored bool) *learner {
 		case use == group:
 			l.columns[j].collect = true
 		case use == input || use == target:
-			l.columns[j].collect = known && kind != datasets.Numeric && (stored || l.layout.kinds[j] != datasets.Text)
+			l.columns[j].collect = known && kind != datasets.Numeric &&
+				(stored || l.layout.kinds[j] != datasets.Text || l.layout.formats[j].HasCategories())
 		}
 	}
 	return l
@@ -327,7 +328,7 @@ func (l *learner) err(end error) error {
 // report returns the first error of column j, or nil, and the number of other errors.
 func (c *columnStats) report(l *learner, j int, whole bool) (first *occurrence, more int) {
 	switch {
-	case c.excess != nil && l.layout.use[j] != group && !l.isText(j):
+	case c.excess != nil && l.layout.use[j] != group && (!l.isText(j) || l.layout.formats[j].HasCategories()):
 		limit := fmt.Sprintf("must have at most %d categories", maxCategories)
 		if len(c.categories.names) < maxCategories {
 			limit = fmt.Sprintf("names of categories must have at most %d bytes in all", maxCategoryBytes)
@@ -427,9 +428,12 @@ func (l *learner) content() []datasets.ColumnContent {
 func (l *layout) schema(learned *learner) (datasets.Schema, error) {
 	var s datasets.Schema
 	column := func(j int) datasets.Column {
-		c := datasets.Column{Name: l.columns[j].Name}
+		c := datasets.Column{Name: l.columns[j].Name, Format: l.formats[j]}
 		if learned.isText(j) {
 			c.Kind = datasets.Text
+			if names, ok := learned.categories(j); ok && c.Format.HasCategories() {
+				c.Categories = labelsOf(c.Format, names)
+			}
 		} else if names, ok := learned.categories(j); ok {
 			c.Kind, c.Categories = datasets.Categorical, names
 		}
@@ -490,4 +494,14 @@ func sorted(levels []string, notation text.Notation) []string {
 		out[k] = all[k].name
 	}
 	return out
+}
+
+// labelsOf returns the different labels of strings in order.
+func labelsOf(f datasets.Format, strs []string) []string {
+	var out []string
+	for _, text := range strs {
+		out = append(out, f.Labels(text)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

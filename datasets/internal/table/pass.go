@@ -237,6 +237,8 @@ func (s *source) value(o *destination, t string, lost bool) (float64, error) {
 			return 0, fmt.Errorf("must be a date%s, got %q", dateHint(date), t)
 		}
 		return date.Values(at)[s.origins[j].datePart], nil
+	case s.layout.formats[j].Unit != "":
+		return quantity(s.layout.formats[j], s.layout.notation, t)
 	case o.use == target && (s.cells != nil || len(s.layout.suffix) > 0):
 		return s.parseTarget(o, []byte(s.trimmed(o.use, t)))
 	case s.cell(j).codes != nil:

@@ -389,7 +389,7 @@ func codes(c datasets.Column) map[string]float64 {
 
 // layoutForm returns the form of the columns, with dates replaced by their parts.
 func (s *source) layoutForm(roles datasets.Roles) (Form, error) {
-	dates := roles.Dates
+	dates, formats := roles.Dates, formatsOf(roles)
 	out := Form{Name: s.form.Name, NoLines: true, FileLine: s.form.FileRow}
 	if s.form.Text != nil {
 		out = *s.form.Text
@@ -415,6 +415,9 @@ func (s *source) layoutForm(roles datasets.Roles) (Form, error) {
 				own = s.form.Text.Columns[k]
 			case c.Type == Strings:
 				own.Kind = datasets.Categorical
+			}
+			if formats[c.Name].Unit != "" && !out.Sparse {
+				own.Declared, own.Kind, own.Categories = true, datasets.Numeric, nil
 			}
 			out.Columns = append(out.Columns, own)
 			s.origins = append(s.origins, columnOrigin{column: k})
@@ -476,6 +479,9 @@ func (s *source) checkTypes() error {
 		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
 			errs = append(errs, fmt.Errorf("%s: column %s must have numbers or strings, got times of type %s; split them with "+
 				"data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)", l.file, c.Name, c.TypeName))
+		case l.formats[j].Unit != "" && c.Type != Strings && c.Type != Text:
+			errs = append(errs, fmt.Errorf("%s: column %s must have strings with the unit %s, got type %s", l.file, c.Name,
+				l.formats[j].Unit, c.TypeName))
 		case c.Type == Strings && u == weight:
 			errs = append(errs, fmt.Errorf("%s: column %s must have numeric weights, got type %s", l.file, c.Name, c.TypeName))
 		}
@@ -577,7 +583,7 @@ func (s *source) columnReaders(selected func(j int) bool, kept bool) []*columnRe
 		switch {
 		case u == group || s.categorical(j):
 			as = Strings
-		case as == Text && (s.origins[j].date != nil || u == target && len(s.layout.suffix) > 0):
+		case as == Text && (s.origins[j].date != nil || s.layout.formats[j].Unit != "" || u == target && len(s.layout.suffix) > 0):
 			as = Strings
 		case as == Booleans, as == Text && (s.cells != nil || u == weight || known && kind == datasets.Numeric):
 			as = Numbers

@@ -99,7 +99,8 @@ type layout struct {
 	notation    text.Notation
 	byName      map[string]int // column indices by name
 	use         []use
-	kinds       map[int]datasets.Kind // kinds of columns from the roles
+	kinds       map[int]datasets.Kind   // kinds of columns from the roles
+	formats     map[int]datasets.Format // formats of columns from the roles or the schema
 	roles       datasets.Roles
 	suffix      []byte
 	inputs      []int // input columns of the file, in the order of the schema
@@ -127,6 +128,7 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, notation: form.Notation, roles: roles,
 		suffix: []byte(roles.Suffix),
 		byName: map[string]int{}, use: make([]use, len(form.Columns)), kinds: map[int]datasets.Kind{},
+		formats: map[int]datasets.Format{},
 	}
 	if err := l.checkNames(); err != nil {
 		return nil, err
@@ -180,7 +182,30 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 			return nil, fmt.Errorf("%s: kinds: column %q must be a dense input to be text", l.file, name)
 		}
 	}
+	if err := l.arrangeFormats(); err != nil {
+		return nil, err
+	}
 	return l, l.arrangeInputs()
+}
+
+// arrangeFormats finds the columns of the formats.
+func (l *layout) arrangeFormats() error {
+	formats := formatsOf(l.roles)
+	for _, name := range slices.Sorted(maps.Keys(formats)) {
+		j, ok := l.byName[name]
+		switch format := formats[name]; {
+		case !ok && l.roles.Schema != nil: // arrangeInputs returns the error of a missing input
+		case !ok:
+			return l.unknownColumn("kinds", name)
+		case l.sparse && l.use[j] != dropped:
+			return fmt.Errorf("%s: kinds: column %q must be dense to be %s", l.file, name, format)
+		case format.HasCategories() && l.use[j] != input && l.use[j] != dropped:
+			return fmt.Errorf("%s: kinds: column %q must be an input to be %s", l.file, name, format)
+		default:
+			l.formats[j], l.kinds[j] = format, format.Kind()
+		}
+	}
+	return nil
 }
 
 // targetNames returns the targets of the roles, or those of the schema if the file has them all.
@@ -374,4 +399,31 @@ func (l *layout) label(j int) string { return cmp.Or(l.columns[j].Date, l.column
 // fieldError returns an error about a field.
 func (l *layout) fieldError(line, j int, format string, args ...any) *datasets.LineError {
 	return l.form.lineError(line, fmt.Errorf("column %s: "+format, append([]any{l.label(j)}, args...)...))
+}
+
+// formatsOf returns the formats of columns by name: those of the roles, or of the schema if there is one.
+func formatsOf(roles datasets.Roles) map[string]datasets.Format {
+	if roles.Schema == nil {
+		return roles.Formats
+	}
+	var out map[string]datasets.Format
+	for _, c := range slices.Concat(roles.Schema.Columns, roles.Schema.Targets) {
+		if c.Format != (datasets.Format{}) {
+			if out == nil {
+				out = map[string]datasets.Format{}
+			}
+			out[c.Name] = c.Format
+		}
+	}
+	return out
+}
+
+// quantity returns the number in a value with the unit of a format.
+func quantity(f datasets.Format, notation text.Notation, value string) (float64, error) {
+	if number, ok := f.Number(value); ok {
+		if v, ok := notation.Number([]byte(number)); ok {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("must be a number with the unit %s, such as 8 %[1]s, got %[2]q", f.Unit, value)
 }
