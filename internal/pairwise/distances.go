@@ -41,6 +41,10 @@ func Distances[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 		columnValues(dst, x, y)
 		return
 	}
+	if metric == L1 && x.isSparse && y.isSparse {
+		sparsePairs(dst, x, y, L1)
+		return
+	}
 	if metric == L1 || metric == Cauchy || metric == Chi2 {
 		oneByOne(dst, x, y, metric)
 		return
@@ -106,6 +110,9 @@ func fromProducts[T kern.Float](row []T, x *Rows[T], i int, y *Rows[T]) {
 
 // recomputed returns the squared distance of two rows from their differences.
 func recomputed[T kern.Float](x *Rows[T], i int, y *Rows[T], j int) T {
+	if x.isSparse && y.isSparse {
+		return sparseDifferences(x, i, y, j, square[T])
+	}
 	if x.isSparse || y.isSparse {
 		hold := design.Borrow[T](2 * x.d)
 		defer hold.Release()
@@ -136,6 +143,8 @@ func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	switch {
 	case !x.isSparse && !y.isSparse:
 		kern.Mul(dst, x.dense, y.dense.T(), false)
+	case x.isSparse && y.isSparse:
+		sparsePairs(dst, x, y, Dot)
 	case x.isSparse:
 		sparseProducts(dst, x, y)
 	default:
@@ -145,7 +154,7 @@ func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	}
 }
 
-// sparseProducts multiplies sparse rows with the transposed rows of y, some of them at a time.
+// sparseProducts multiplies sparse rows with the transposed rows of y, dense ones, some of them at a time.
 func sparseProducts[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	step := someRows(y)
 	hold := design.Borrow[T](step*y.d + y.d)
