@@ -133,18 +133,24 @@ func FitSeparately(parent context.Context, j batch.Job) (failed error) {
 }
 
 // FitOne fits one candidate of a job on one fold without sharing: by j.FitOne if it is set.
-func FitOne(ctx context.Context, j batch.Job, candidate, fold int) (out batch.Outcome) {
+func FitOne(ctx context.Context, j batch.Job, candidate, fold int) batch.Outcome {
 	if j.FitOne != nil {
 		return j.FitOne(ctx, candidate, fold)
 	}
-	start, rows := time.Now(), j.Folds[fold]
-	train, spec := design.Select(j.Data, rows.Train), j.Candidates[candidate].Estimator.(Estimator)
-	fitted, err := guard.Call(spec, "Fit", func() (Predictor, error) { return spec.Fit(ctx, train) })
+	rows := j.Folds[fold]
+	return fitSplit(ctx, j, candidate, fold, joint.Split{Train: design.Select(j.Data, rows.Train),
+		Test: rowblock.Select(j.Data.X, rows.Test)})
+}
+
+// fitSplit fits a candidate to the training rows of a fold and predicts its test rows.
+func fitSplit(ctx context.Context, j batch.Job, candidate, fold int, rows joint.Split) (out batch.Outcome) {
+	start, spec := time.Now(), j.Candidates[candidate].Estimator.(Estimator)
+	fitted, err := guard.Call(spec, "Fit", func() (Predictor, error) { return spec.Fit(ctx, rows.Train) })
 	if err != nil {
-		out.Err = train.Locate(err, 0)
+		out.Err = rows.Train.Locate(err, 0)
 	} else {
-		out.Prediction, err = Predict(ctx, fitted, rowblock.Select(j.Data.X, rows.Test), Request{})
-		out.Err = j.Data.AtRows(err, rows.Test)
+		out.Prediction, err = Predict(ctx, fitted, rows.Test, Request{})
+		out.Err = j.Data.AtRows(err, j.Folds[fold].Test)
 		var r Reporter
 		if As(fitted, &r) {
 			out.Report = r.Report()
@@ -167,9 +173,6 @@ func linearRegression(m linear, _ []string) Predictor { return &FittedLinear{m} 
 // the result of Fit for a solution.
 func fitJointly[C any](ctx context.Context, j batch.Job, name string, fitted func(linear, []string) Predictor,
 	fit func(context.Context, joint.Batch, []C) ([]string, error), candidates []C) (shared []string, err error) {
-	if own := j; j.FitOne == nil {
-		j.FitOne = func(ctx context.Context, candidate, fold int) batch.Outcome { return FitOne(ctx, own, candidate, fold) }
-	}
 	return fit(ctx, joint.New(ctx, j, name, func(r joint.Result) (_ Prediction, err error) {
 		scores := r.Scores
 		if r.Model != nil {
@@ -179,6 +182,8 @@ func fitJointly[C any](ctx context.Context, j batch.Job, name string, fitted fun
 			err = errTooLarge
 		}
 		return fitted(linear{}, r.Classes).(scoreReader).read(scores, err, Request{})
+	}, func(candidate, fold int, rows joint.Split) batch.Outcome {
+		return fitSplit(ctx, j, candidate, fold, rows)
 	}), candidates)
 }
 

@@ -31,11 +31,13 @@ type Batch struct {
 	ctx     context.Context
 	name    string // of the estimator
 	predict func(Result) (model.Prediction, error)
+	fit     func(candidate, fold int, rows Split) batch.Outcome
 }
 
 // New returns a batch of a job of estimators with a name; predict returns the prediction of a result
-// for the test rows.
-func New(ctx context.Context, j batch.Job, name string, predict func(Result) (model.Prediction, error)) Batch {
+// for the test rows, fit the outcome of a separate fit to rows.
+func New(ctx context.Context, j batch.Job, name string, predict func(Result) (model.Prediction, error),
+	fit func(candidate, fold int, rows Split) batch.Outcome) Batch {
 	var first firstError
 	yield := j.Yield
 	j.Yield = func(candidate, fold int, out batch.Outcome) error {
@@ -46,7 +48,7 @@ func New(ctx context.Context, j batch.Job, name string, predict func(Result) (mo
 		}
 		return cmp.Or(first.failed, ctxerr.Check(ctx))
 	}
-	return Batch{j, ctx, name, predict}
+	return Batch{j, ctx, name, predict, fit}
 }
 
 // Split contains the training and test rows of a fold.
@@ -86,10 +88,14 @@ func (b Batch) yield(candidate, fold int, r Result) error {
 	return b.Yield(candidate, fold, out)
 }
 
-// fitOne fits a candidate on a fold independently and yields its outcome, if included.
-func (b Batch) fitOne(candidate, fold int) error {
-	if !b.Includes(candidate, fold) {
+// fitOne fits a candidate on a fold independently, to rows unless they are nil, and yields its outcome, if
+// included.
+func (b Batch) fitOne(candidate, fold int, rows *Split) error {
+	switch {
+	case !b.Includes(candidate, fold):
 		return ctxerr.Check(b.ctx)
+	case rows != nil:
+		return b.Yield(candidate, fold, b.fit(candidate, fold, *rows))
 	}
 	return b.Yield(candidate, fold, b.FitOne(b.ctx, candidate, fold))
 }

@@ -63,7 +63,7 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		copies := 0 // of folds that were handed over
-		b.FitOne = func(context.Context, int, int) (out batch.Outcome) {
+		fitOne := func(int, int, Split) (out batch.Outcome) {
 			copies++
 			cancel(stop)
 			return out
@@ -74,7 +74,7 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 			allowed = n * cols // converts the rows once, before the folds
 		}
 		reads.Store(0)
-		if err := fit(ctx, New(ctx, b, name, nil)); !errors.Is(err, stop) {
+		if err := fit(ctx, New(ctx, b, name, nil, fitOne)); !errors.Is(err, stop) {
 			t.Errorf("%s: error %v, want the cause of the cancellation", name, err)
 		}
 		if got := reads.Load(); got > allowed || copies != 0 {

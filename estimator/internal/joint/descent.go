@@ -49,7 +49,9 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.lastIncluded(path, f) >= 0 }) {
 		return
 	}
-	d := &descentFold{descentBatch: s, number: f}
+	fold := s.Folds[f]
+	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train),
+		rowblock.Select(s.Data.X, fold.Test)}}
 	for _, path := range s.paths {
 		d.fitPath(ctx, path[:s.lastIncluded(path, f)+1])
 	}
@@ -69,7 +71,7 @@ func (s *descentBatch) lastIncluded(path []int, fold int) int {
 type descentFold struct {
 	*descentBatch
 	number int
-	split  *Split       // selected on first use
+	split  *Split
 	inputs descent.Rows // of the training rows, prepared on first use
 }
 
@@ -84,15 +86,11 @@ func (d *descentFold) fitPath(ctx context.Context, path []int) {
 		s := d.candidates[i]
 		results, l, err := d.solve(ctx, s, from)
 		if err == nil && results == nil {
-			if d.inputs == nil {
-				d.split = nil // the fit copies the rows
-			}
-			d.fail(d.fitOne(i, d.number))
+			d.fail(d.fitOne(i, d.number, d.split))
 			continue
 		}
-		var out Result
+		out := Result{Test: d.split.Test}
 		if err == nil {
-			out.Test = d.split.Test
 			if from != nil {
 				d.warmStarted.Store(true)
 			}
@@ -112,9 +110,6 @@ func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.D
 	*design.Labels, error) {
 	if s.Invalid != nil || s.Independent {
 		return nil, nil, s.Invalid
-	}
-	if fold := d.Folds[d.number]; d.split == nil {
-		d.split = &Split{design.Select(d.Data, fold.Train), rowblock.Select(d.Data.X, fold.Test)}
 	}
 	r, err := design.FromSet(d.split.Train)
 	if err != nil {

@@ -26,7 +26,7 @@ func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, 
 	for i, e := range f.Candidates {
 		if !ok || list[i].Invalid != nil || list[i].Independent {
 			for fold := range f.Folds {
-				if err := s.fitOne(i, fold); err != nil {
+				if err := s.fitOne(i, fold, nil); err != nil {
 					return nil, err
 				}
 			}

@@ -219,7 +219,7 @@ func (s *mappedNewton) labels(ctx context.Context, first PenalizedLoss, fold int
 
 func (s *mappedNewton) singles(ctx context.Context, members []int, fold int) error {
 	for _, i := range members {
-		if err := s.fitOne(i, fold); err != nil {
+		if err := s.fitOne(i, fold, nil); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (s *mappedNewton) score(ctx context.Context, m *mappedRows, models []fitted
 	})
 	if err != nil {
 		for _, f := range models {
-			if err := s.fitOne(f.candidate, fold); err != nil {
+			if err := s.fitOne(f.candidate, fold, nil); err != nil {
 				return err
 			}
 		}
@@ -262,7 +262,7 @@ func (s *mappedNewton) yieldModel(m *fittedModel, classes []string, fold int, se
 		return nil
 	}
 	if m.err != nil || m.scores == nil || !kern.AllFinite(m.scores.RawMatrix().Data) {
-		return s.fitOne(m.candidate, fold)
+		return s.fitOne(m.candidate, fold, nil)
 	}
 	return s.yield(m.candidate, fold, Result{Scores: m.scores, Classes: classes, Report: m.report,
 		Seconds: m.seconds + seconds})

@@ -121,12 +121,16 @@ func (s *ridgeBatch) want(members []int, fold int) (list []int) {
 
 // fitEach fits candidates independently.
 func (s *ridgeBatch) fitEach(members []int) error {
-	for f := range s.Folds {
+	for f, fold := range s.Folds {
+		if len(s.want(members, f)) == 0 {
+			continue
+		}
 		if err := ctxerr.Check(s.ctx); err != nil {
 			return err
 		}
+		split := &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
 		for _, i := range s.want(members, f) {
-			if err := s.fitOne(i, f); err != nil {
+			if err := s.fitOne(i, f, split); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ func (s *ridgeBatch) fitSharedCG(members []int) error {
 			return err
 		}
 		start := time.Now()
-		test := rowblock.Select(s.Data.X, fold.Test)
+		split := &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
 		models, err := s.solveAlphas(members, f)
 		if err != nil {
 			if s.ctx.Err() != nil {
@@ -47,9 +47,9 @@ func (s *ridgeBatch) fitSharedCG(members []int) error {
 			case !s.Includes(i, f):
 				continue
 			case models[k] == nil:
-				err = s.fitOne(i, f)
+				err = s.fitOne(i, f, split)
 			default:
-				err = s.yield(i, f, Result{Model: models[k], Test: test, Seconds: seconds})
+				err = s.yield(i, f, Result{Model: models[k], Test: split.Test, Seconds: seconds})
 			}
 			if err != nil {
 				return err

@@ -33,7 +33,7 @@ func FitMappedRidges(ctx context.Context, b Batch, candidates []Ridge) ([]string
 	}
 	for _, i := range single {
 		for fold := range b.Folds {
-			if err := s.fitOne(i, fold); err != nil {
+			if err := s.fitOne(i, fold, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -325,7 +325,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 	}
 	for fold, list := range unscored {
 		for _, i := range list {
-			if err := s.fitOne(i, fold); err != nil {
+			if err := s.fitOne(i, fold, nil); err != nil {
 				return err
 			}
 		}
