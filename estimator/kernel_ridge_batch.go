@@ -91,7 +91,7 @@ func fitKernelRidges(ctx context.Context, b share.Batch, name string, list []bat
 
 // PlanBatch supports batches on unmapped rows, and leave-one-out if Gamma is a number.
 func (s KernelRidge) PlanBatch(b share.Batch) (int64, error) {
-	if b.LeaveOneOut && s.Gamma.Rule() != "" {
+	if b.LeaveOneOut && s.plain().LearnsGamma() {
 		return 0, batch.ErrLOOGammaRule
 	}
 	list, err := kernelRidges(b)
@@ -103,7 +103,7 @@ func (s KernelRidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 	switch {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, batch.ErrLOOClassWeights
-	case b.LeaveOneOut && s.Gamma.Rule() != "":
+	case b.LeaveOneOut && s.regression().plain().LearnsGamma():
 		return 0, batch.ErrLOOGammaRule
 	}
 	list, err := kernelRidgeClassifiers(b)

@@ -276,6 +276,11 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	if err != nil {
 		return nil, err
 	}
+	err = rows.CheckOwn(ctx, X)
+	warning, negative := kernelridge.NegativeWarning(err)
+	if err != nil && !negative {
+		return nil, err
+	}
 	t, err := NewTraining(matrix, l, position)
 	if err != nil {
 		return nil, err
@@ -285,5 +290,9 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 		return nil, err
 	}
 	params := kernelridge.KernelParams{Kernel: string(rows.Name), Gamma: rows.Gamma, Shape: s.Shape}
-	return t.Model(s, params, X, solution)
+	m, err := t.Model(s, params, X, solution)
+	if err == nil && negative {
+		m.Report.Warnings = append(m.Report.Warnings, warning)
+	}
+	return m, err
 }
