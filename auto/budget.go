@@ -108,9 +108,14 @@ func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets
 		}
 	}
 	type key struct{ size, gamma int }
+	solved := map[point]bool{}
 	mapped := map[key]bool{}
 	for i, p := range points {
 		own, at := list[i].Cost(fold).Flops, key{p.size, p.gamma}
+		if p.target = ""; solved[p] && !kind.sparse() { // another right-hand side
+			continue
+		}
+		solved[p] = true
 		first := !mapped[at]
 		mapped[at] = true
 		switch ridge := kind.iterates; {

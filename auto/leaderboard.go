@@ -84,8 +84,11 @@ func (r *run) settingsOf(p point) []param.Setting {
 	if err != nil {
 		return nil
 	}
-	model := kind.modelPath()
+	model := kind.modelPath(p.target)
 	paths := []string{model + "." + kind.penalty}
+	if p.target != "" {
+		paths = append(paths, "target.transform", "target.limits")
+	}
 	switch {
 	case kind.mapping.exact:
 		paths = append([]string{model + ".gamma"}, paths...)

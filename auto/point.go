@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
@@ -16,12 +17,16 @@ import (
 // point is a candidate: a recipe, the size of its map, the effort of learning, and lattice
 // coordinates of γ and the penalty.
 type point struct {
-	recipe  int // index in run.table
-	size    int // size of the map
-	effort  int // effort of representation learning
-	gamma   int // half octaves of γ for squared distances, relative to the rule
-	penalty int // quarters of a decade
+	recipe  int    // index in run.table
+	size    int    // size of the map
+	effort  int    // effort of representation learning
+	gamma   int    // half octaves of γ for squared distances, relative to the rule
+	penalty int    // quarters of a decade
+	target  string // transform of the target, as in meta.Target, and limitedSuffix with limits; "" for none
 }
+
+// limitedSuffix of a transform limits predictions to the range of the training targets: out-of-fold scores decide.
+const limitedSuffix = " range"
 
 const (
 	maxGamma     = 24 // limit of extended grids, in half octaves from the rule
@@ -141,9 +146,12 @@ func (r *run) viewPipeline(ctx context.Context, p point) (pipeline.Pipeline, err
 		return pipeline.Pipeline{}, err
 	}
 	last := model.(estimator.Estimator)
-	if kind.target != "" {
+	if p.target != "" {
 		whole := meta.NewTarget(last)
-		whole.Transform = kind.target
+		var limited bool
+		if whole.Transform, limited = strings.CutSuffix(p.target, limitedSuffix); limited {
+			whole.Limits = "range"
+		}
 		last = whole
 	}
 	if kind.calibrated {

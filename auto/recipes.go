@@ -112,7 +112,6 @@ type head struct {
 	probabilities bool    // whether its models predict probabilities
 	exact         bool    // whether it evaluates a kernel,
 	loose         float64 // and then the tolerance of its solver
-	target        string  // transform of the target, as in meta.Target; "" for none
 	calibrated    bool    // whether its scores are calibrated; only for a metric of probabilities
 	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
@@ -122,10 +121,13 @@ type head struct {
 	floor, most   int     // limits of extended grids
 }
 
-// modelPath returns the path of the model in the parameters of a pipeline.
-func (h head) modelPath() string {
+// linear reports whether the models are linear in the targets, so that all transforms of the targets share a fit.
+func (h head) linear() bool { return h.model.name == "ridge" || h.model.name == "kernel_ridge" }
+
+// modelPath returns the path of the model in the parameters of a pipeline, for a transform of the targets.
+func (h head) modelPath(target string) string {
 	switch {
-	case h.target != "":
+	case target != "":
 		return "target.estimator"
 	case h.calibrated:
 		return "calibrated.estimator"
@@ -208,12 +210,6 @@ var (
 		low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3}
 )
 
-// on returns the head with a transform of the target.
-func (h head) on(target string) head {
-	h.name, h.target, h.late = target+"_"+h.name, target, true
-	return h
-}
-
 // ofText returns the head for linear models of text: they enter in the first round, and smaller penalties,
 // with which the rows are separable, only take longer.
 func (h head) ofText() head {
@@ -250,7 +246,9 @@ func withCalibrated(heads []head) []head {
 }
 
 var heads = withBalanced(withCalibrated([]head{
-	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
+	ridge, kernelRidge,
+	{name: "poisson", task: datasets.Regression, model: newPart("poisson"), penalty: "alpha", low: -24, high: -4,
+		floor: -32, most: 0, late: true, steps: 8},
 	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"),
 		penalty: "alpha", low: -20,
 		high: 8, floor: -40, most: 24, iterates: true},

@@ -32,6 +32,7 @@ type level struct{ rows, size, effort int }
 type entrant struct {
 	point
 	gammas, gammaStep, penalties, penaltyStep int
+	transforms                                []string // of the target, in addition to that of the point
 }
 
 // allRounds runs rounds while the budget lasts and the score improves.
@@ -217,8 +218,8 @@ func (r *run) firstField() []entrant {
 // coarseEntrant returns a recipe with a coarse grid around a value of γ.
 func (r *run) coarseEntrant(recipe, gamma int) entrant {
 	low, high, _, _ := r.table[recipe].penalties()
-	e := entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2,
-		(high - low) / 4}
+	e := entrant{point: point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, gammas: coarseGammas,
+		gammaStep: coarseGamma, penalties: 2, penaltyStep: (high - low) / 4}
 	// each penalty requires a factorization of the whole matrix
 	if r.table[recipe].mapping.exact && r.data.Rows() >= minSharedLessons {
 		e.gammas, e.penalties = 1, 1
@@ -261,7 +262,12 @@ func (r *run) promote(field []entrant, round int) []entrant {
 		inputs[k.representation.name]++
 		chosen++
 		best := r.best[e.recipe]
-		out = append(out, entrant{best.point, 1, max(e.gammaStep/2, 1), 1, max(e.penaltyStep/2, 2)})
+		next := entrant{point: best.point, gammas: 1, gammaStep: max(e.gammaStep/2, 1), penalties: 1,
+			penaltyStep: max(e.penaltyStep/2, 2)}
+		if k.linear() && (round == 0 || r.timed()) { // for hardly more time, but more candidates
+			next.transforms = r.transforms
+		}
+		out = append(out, next)
 		if round > 0 || chosen > 4 {
 			continue
 		}
@@ -269,11 +275,7 @@ func (r *run) promote(field []entrant, round int) []entrant {
 			if o.late && o.representation.name == k.representation.name && o.mapping.follows(k.mapping) {
 				other := r.coarseEntrant(at, best.gamma)
 				other.gammas, other.gammaStep = 1, max(e.gammaStep/2, 1)
-				if o.mapping.exact && o.target != "" { // of the same cost, and often better
-					out = append(out, other)
-				} else {
-					others = append(others, other)
-				}
+				others = append(others, other)
 			}
 		}
 	}
@@ -322,7 +324,7 @@ func (r *run) droppedRecipes(field []entrant) []entrant {
 	slices.SortFunc(behind, func(a, b scored) int { return cmp.Or(r.rank(a, b), cmp.Compare(a.recipe, b.recipe)) })
 	var out []entrant
 	for _, s := range behind[:min(len(behind), minPromoted)] {
-		out = append(out, entrant{s.point, 1, 2, 1, 2})
+		out = append(out, entrant{point: s.point, gammas: 1, gammaStep: 2, penalties: 1, penaltyStep: 2})
 	}
 	return out
 }
@@ -489,8 +491,9 @@ func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until f
 	}
 	for {
 		for _, few := range sizes {
-			points := r.unseen(r.neighborhood(r.pointAt(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]),
-				e.penaltyStep), r.part(at.rows).Rows())
+			points := r.neighborhood(r.pointAt(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]),
+				e.penaltyStep)
+			points = r.unseen(withTransforms(points, e.transforms), r.part(at.rows).Rows())
 			took, err := r.budgetOf(ctx, points, at)
 			if err != nil || took <= buf {
 				return points, err
@@ -501,6 +504,18 @@ func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until f
 		}
 		at.effort--
 	}
+}
+
+// withTransforms returns the points followed by those with each transform of the target, and with none.
+func withTransforms(points []point, transforms []string) []point {
+	out := slices.Clone(points)
+	for _, transform := range transforms {
+		for _, p := range points {
+			p.target = transform
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // fitsRound reports whether there are points and the round has enough budget left for them.

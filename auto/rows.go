@@ -364,19 +364,34 @@ func (r *sample) columnsAlike() bool {
 	return float64(alike) >= share*float64(d)
 }
 
-// tail returns the transform of a target with a long upper tail: the logarithm if all values are
-// positive, the square root if the minimum is 0, else "".
-func (r *sample) tail() string {
+// tails returns the transforms that a search tries for a target that is at least 0 with a long upper tail, and "" for
+// none.
+func (r *sample) tails() []string {
 	sorted := slices.Sorted(slices.Values(r.data.Y))
 	n := len(sorted)
 	low, middle, high := sorted[n/20], sorted[n/2], sorted[n-1-n/20]
 	switch least := sorted[0]; {
-	case least < 0 || high-middle <= 2*(middle-low):
-		return ""
+	case r.classes > 0, least < 0, high-middle <= 2*(middle-low):
+		return nil
 	case least == 0:
-		return "sqrt"
+		return []string{"", "signed_log", "signed_log" + limitedSuffix, "sqrt"}
 	}
-	return "log"
+	return []string{"", "log", "log" + limitedSuffix, "sqrt"}
+}
+
+// counts reports whether the target is counts: integers from 0 on, of which half are small.
+func (r *sample) counts() bool {
+	const small = 100
+	few := 0
+	for _, y := range r.data.Y {
+		if y < 0 || y != math.Trunc(y) {
+			return false
+		}
+		if y < small {
+			few++
+		}
+	}
+	return r.classes == 0 && 2*few >= len(r.data.Y)
 }
 
 // seed returns the seed of a purpose. All maps have the same one, so that maps of a family are

@@ -119,7 +119,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 func (r *run) chooseTable(task datasets.Task) error {
 	scaled := contains[transformer.Standardize](r.options.Preprocessing)
 	scores := r.metric.Requires == metrics.Probabilities
-	tail := r.tail()
+	r.transforms = r.tails()
 	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !metricinput.IsClassBalanced(r.metric.Name) &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
 	text := isText(r.data) // of many terms, with which kernels are slow and linear models good
@@ -131,7 +131,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
 			k.dense && isSparse(r.data), text && !k.plain, k.scale.name != "" && !scaled,
 			scores && !k.probabilities, k.calibrated && !scores, r.data.Cols() < k.inputs,
-			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.target != "" && k.target != tail,
+			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.model.name == "poisson" && !r.counts(),
 			(!scores || k.calibrated) && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
 			k.encode != "" && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
@@ -451,8 +451,8 @@ func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predict
 		reporter.Report().Solver != "cg" {
 		return spec, nil
 	}
-	return param.Replace(spec, param.Setting{Path: kind.modelPath() + ".solver", Value: "cg"},
-		param.Setting{Path: kind.modelPath() + ".max_iter", Value: reporter.Report().Iterations})
+	return param.Replace(spec, param.Setting{Path: kind.modelPath(p.target) + ".solver", Value: "cg"},
+		param.Setting{Path: kind.modelPath(p.target) + ".max_iter", Value: reporter.Report().Iterations})
 }
 
 // finalPipeline returns the spec of a point for the final fit, and a copy in which fitted steps replace

@@ -9,8 +9,9 @@ import (
 
 // space is the search space, a lattice of γ and penalties for each recipe, with the metric.
 type space struct {
-	table  []recipe
-	metric metrics.Metric
+	table      []recipe
+	transforms []string // of the targets, see [sample.tails]
+	metric     metrics.Metric
 }
 
 // mapped reports whether the recipe of a point has a γ.
@@ -100,7 +101,7 @@ func (r *space) compare(a, b scored) int {
 		weaker = -weaker
 	}
 	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
-		weaker, cmp.Compare(p.gamma, q.gamma))
+		weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
 }
 
 func missing(v float64) int {

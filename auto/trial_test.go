@@ -150,8 +150,8 @@ func TestTail(t *testing.T) {
 	}{
 		{func(i float64) float64 { return i }, ""},
 		{func(i float64) float64 { return 100 - math.Exp(i/20) }, ""},
-		{func(i float64) float64 { return math.Exp(i / 20) }, "log"},
-		{func(i float64) float64 { return i * i * i }, "sqrt"},
+		{func(i float64) float64 { return math.Exp(i / 20) }, "log log range sqrt"},
+		{func(i float64) float64 { return i * i * i }, "signed_log signed_log range sqrt"},
 		{func(i float64) float64 { return math.Exp(i/20) - 2 }, ""},
 	} {
 		data := noise(100, 2)
@@ -164,9 +164,9 @@ func TestTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, k := range r.table {
-			if k.target != "" && !slices.Contains(got, k.target) {
-				got = append(got, k.target)
+		for _, transform := range r.transforms {
+			if transform != "" {
+				got = append(got, transform)
 			}
 		}
 		if strings.Join(got, " ") != c.want {

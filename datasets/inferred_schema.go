@@ -8,7 +8,10 @@ type InferredSchema struct {
 	Columns []InferredColumn // empty means any number of numeric columns without missing values
 	Named   bool             // whether columns can be selected by name
 	More    bool             // whether there may be more columns, which are numeric without missing values
-	Unknown bool             // whether nothing is known about the columns
+	// EncodedFrom contains the columns from which the columns that are not in Columns were encoded, nil if
+	// that is unknown.
+	EncodedFrom []Column
+	Unknown     bool // whether nothing is known about the columns
 }
 
 // InferredColumn describes a column before fitting.
@@ -39,6 +42,19 @@ func (o InferredSchema) Each(change func(c *InferredColumn)) InferredSchema {
 	return o
 }
 
+// Encoded returns the output of a step that encodes each column as complete numeric columns of unknown
+// number.
+func (o InferredSchema) Encoded() InferredSchema {
+	out := InferredSchema{EncodedFrom: o.EncodedFrom}
+	if o.More && o.EncodedFrom == nil {
+		return out
+	}
+	for _, c := range o.Columns {
+		out.EncodedFrom = append(slices.Clip(out.EncodedFrom), c.Column)
+	}
+	return out
+}
+
 // AsNumbers returns the output of a step that maps each column to a numeric one.
 func (o InferredSchema) AsNumbers() InferredSchema {
 	o.Named = false
@@ -61,6 +77,8 @@ const (
 	Texts                             // all columns are text
 	ColumnCount                       // exactly Requirement.Columns columns
 	NotNegative                       // no value is below 0
+	Checked                           // Requirement.Check returns no error
+	Labels                            // all columns are categorical, or text with categories
 )
 
 // Requirement is a constraint with the text of its error.
@@ -68,8 +86,11 @@ type Requirement struct {
 	Constraint Constraint
 	Columns    int    // for ManyColumns and ColumnCount
 	Name       string // for NamedColumn
-	Reason     string // follows "column age is categorical" in the error; "" is the default text
-	Hint       string // remedy; "" is the default one
+	// Check, for Checked, returns the errors of the columns. A param.FieldError has the path of a parameter
+	// of the step or model.
+	Check  func(in InferredSchema) []error
+	Reason string // follows "column age is categorical" in the error; "" is the default text
+	Hint   string // remedy; "" is the default one
 }
 
 // Requirer is a step or model that declares requirements on its columns, for checks before fitting.
@@ -108,6 +129,8 @@ func (c InferredColumn) violates(w Constraint) bool {
 		return c.Kind != Numeric
 	case Categories:
 		return c.Kind != Categorical
+	case Labels:
+		return c.Kind != Categorical && !c.Format.HasCategories()
 	case Texts:
 		return c.Kind != Text
 	case SomeValue:

@@ -10,14 +10,15 @@ import (
 // "x0", "x1", … without a header. A name that no column has may be a column index, negative from
 // the end: "-1" is the last column.
 type Roles struct {
-	Target   []string        // columns to predict: one, several numeric ones or labels, or none
-	Weight   string          // sample weights
-	Group    string          // groups, numbered in order of their values; with a Schema in order of appearance
-	Drop     []string        // columns to omit
-	Kinds    map[string]Kind // kinds of columns, instead of inferred ones
-	Task     Task            // task, instead of the inferred one
-	Positive []string        // categories of the target that form class 1; all others form class 0
-	Suffix   string          // suffix to trim from the values of the target, as the "." in "<=50K."
+	Target   []string          // columns to predict: one, several numeric ones or labels, or none
+	Weight   string            // sample weights
+	Group    string            // groups, numbered in order of their values; with a Schema in order of appearance
+	Drop     []string          // columns to omit
+	Kinds    map[string]Kind   // kinds of columns, instead of inferred ones
+	Formats  map[string]Format // how the values of columns are written, which implies their kinds
+	Task     Task              // task, instead of the inferred one
+	Positive []string          // categories of the target that form class 1; all others form class 0
+	Suffix   string            // suffix to trim from the values of the target, as the "." in "<=50K."
 	// columns to copy as strings to Set.Passthrough, whatever their role; "" is a missing value
 	Passthrough []string
 
@@ -75,6 +76,15 @@ func (t Task) Check() error {
 	}
 	return fmt.Errorf("datasets: task must be classification, regression, clustering, anomaly or multilabel, got %q",
 		string(t))
+}
+
+// KindOf returns the kind of a column that Kinds or Formats determine.
+func (r Roles) KindOf(name string) (kind Kind, given bool) {
+	if f, ok := r.Formats[name]; ok {
+		return f.Kind(), true
+	}
+	kind, given = r.Kinds[name]
+	return kind, given
 }
 
 // RestClass is the class of several categories that are not in [Roles.Positive].

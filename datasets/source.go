@@ -54,6 +54,7 @@ type Column struct {
 	Name        string
 	Kind        Kind
 	Categories  []string // categories of a categorical column; category i has code i
+	Format      Format   // how the values are written; a text column of labels or names has Categories too
 	EncodedFrom string   // name of the column from which a step encoded this one; "" if none
 	EncodedKind Kind     // kind of that column
 }
@@ -69,7 +70,8 @@ func (s Schema) CheckColumns(now Schema) error {
 	}
 	for j, fitted := range s.Columns {
 		c := now.Columns[j]
-		if fitted.Name != c.Name || fitted.Kind != c.Kind || !slices.Equal(fitted.Categories, c.Categories) {
+		if fitted.Name != c.Name || fitted.Kind != c.Kind || fitted.Format != c.Format ||
+			!slices.Equal(fitted.Categories, c.Categories) {
 			return fmt.Errorf("column %s must be as in the fit (%s), got %s", fitted.Name, fitted.describe(), c.describe())
 		}
 	}
@@ -80,6 +82,9 @@ func (s Schema) CheckColumns(now Schema) error {
 func (c Column) describe() string {
 	const shown = 4
 	text := fmt.Sprintf("%s, named %s", c.Kind, c.Name)
+	if c.Format != (Format{}) {
+		text = fmt.Sprintf("%s (%s), named %s", c.Kind, c.Format, c.Name)
+	}
 	switch {
 	case c.Kind != Categorical:
 	case len(c.Categories) > shown:

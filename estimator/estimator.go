@@ -139,5 +139,5 @@ var (
 		graph.ModelExporter
 	}{(*FittedGaussianProcess)(nil), (*FittedGLM)(nil), (*fittedKernelRidge)(nil), (*fittedKernelRidgeClassifier)(nil),
 		(*FittedKernelSVM)(nil), (*FittedKernelSVR)(nil), (*FittedLinear)(nil), (*FittedLinearClassifier)(nil),
-		(*FittedLogistic)(nil), (*FittedRFFNetwork)(nil), (*fittedSGDProbabilistic)(nil)}
+		(*FittedLogistic)(nil), (*FittedRFFNetwork)(nil), (*fittedPairwiseSVM)(nil), (*fittedSGDProbabilistic)(nil)}
 )

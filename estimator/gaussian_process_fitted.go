@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -264,7 +265,7 @@ func (f *processFunction) InputWidth() int {
 // String describes the model in a line.
 func (f *processFunction) String() string {
 	return fmt.Sprintf("gaussian process on %d features of a %s kernel, %d inputs and %d outputs",
-		f.features.outputWidth(), f.features.name, f.InputWidth(), f.outputs())
+		f.features.outputWidth(), kernel.Name(f.features.name), f.InputWidth(), f.outputs())
 }
 
 // kernelFeatures are the features of a kernel, or the inputs themselves.

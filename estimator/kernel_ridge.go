@@ -2,7 +2,9 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
@@ -86,7 +88,7 @@ func NewKernelRidge() KernelRidge {
 func (s *KernelRidge) Params(l *param.List) {
 	kernelWidthParams(l, &s.Kernel, &s.Gamma)
 	kernelPenaltyParams(l, &s.Alpha, &s.Intercept)
-	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
+	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	kernelSolverParams(l, &s.Kernel, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 
@@ -97,20 +99,26 @@ func kernelPenaltyParams(l *param.List, alpha *float64, intercept *bool) {
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
 }
 
-// kernelWidthParams declares a kernel and its width.
-func kernelWidthParams(l *param.List, name *kernel.Name, gamma *kernel.Gamma) {
-	name.Declare(l, "kernel", pairwise.Kernels...)
+// kernelWidthParams declares a kernel, one of [pairwise.Kernels] or more, and its width.
+func kernelWidthParams(l *param.List, name *kernel.Name, gamma *kernel.Gamma, more ...string) {
+	name.Declare(l, "kernel", slices.Concat(pairwise.Kernels, more)...)
 	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 }
 
 // kernelShapeParams declares the numbers of the kernels that have one.
-func kernelShapeParams(l *param.List, nu, shape, exponent, coef0 *float64, degree *int) {
+func kernelShapeParams(l *param.List, name *kernel.Name, nu, shape, exponent, coef0 *float64, degree *int) {
 	l.Float(nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
 	l.Float(exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Int(degree, "degree", "degree of the polynomial kernel", degrees)
-	l.Float(coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))
+	l.Float(coef0, "coef0", "constant c₀ of a kernel of products x'y, ≥ 0 for polynomial", param.Any)
+	l.Check("coef0", func() error {
+		if *name == kernel.Polynomial && *coef0 < 0 {
+			return errors.New("a number ≥ 0 for kernel: polynomial")
+		}
+		return nil
+	})
 }
 
 // Ranges of the parameters of kernels: powered exponential kernels of a larger exponent are not

@@ -47,7 +47,7 @@ func NewKernelRidgeClassifier() KernelRidgeClassifier {
 func (s *KernelRidgeClassifier) Params(l *param.List) {
 	kernelWidthParams(l, &s.Kernel, &s.Gamma)
 	kernelPenaltyParams(l, &s.Alpha, &s.Intercept)
-	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
+	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	kernelSolverParams(l, &s.Kernel, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }

@@ -137,13 +137,20 @@ func (f *kernelModel) Report() Report {
 	return r
 }
 
+// Terms returns the products of a sum of kernels of columns ([kernel.Sum]), with column numbers, and the
+// share of each in the variance of the predictions, or of the scores, of the stored rows. The shares add
+// up to 1; one is negative if the term counteracts the others. Other kernels have no terms.
+func (f *kernelModel) Terms(ctx context.Context) (terms []kernel.Summand, shares []float64, err error) {
+	return f.m.Terms(ctx)
+}
+
 // InputWidth returns the number of input columns.
 func (f *kernelModel) InputWidth() int { return len(f.m.Gamma) }
 
 // String describes the model in a line.
 func (f *kernelModel) String() string {
-	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", f.m.Kernel, f.Rows(), f.InputWidth(),
-		len(f.m.Intercept), f.m.Report.Solver)
+	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", kernel.Name(f.m.Kernel), f.Rows(),
+		f.InputWidth(), len(f.m.Intercept), f.m.Report.Solver)
 }
 
 // scores returns the outputs of each row of X.
@@ -226,6 +233,8 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 	case m.Kernel == "polynomial" &&
 		(!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
 		return fmt.Errorf("degree or coef0 is out of range")
+	case m.Kernel == "sigmoid" && !param.Any.Contains(m.Shape.Coef0):
+		return fmt.Errorf("coef0 is not a finite number")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()
 }

@@ -62,8 +62,8 @@ func NewKernelSVM() KernelSVM {
 func (s *KernelSVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)
-	kernelWidthParams(l, &s.Kernel, &s.Gamma)
-	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
+	kernelWidthParams(l, &s.Kernel, &s.Gamma, "sigmoid")
+	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
 }

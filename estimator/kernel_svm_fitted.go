@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // FittedKernelSVM is a sum of kernels at support vectors for each class, or a single one, positive
@@ -26,7 +27,7 @@ func (f *kernelModel) supportVectors() mat.Matrix {
 
 // describeSupport describes a machine in a line.
 func (f *kernelModel) describeSupport() string {
-	return fmt.Sprintf("%s kernel at %d support vectors of %d inputs, %d outputs", f.m.Kernel, f.Rows(), f.InputWidth(),
+	return fmt.Sprintf("%s kernel at %d support vectors of %d inputs, %d outputs", kernel.Name(f.m.Kernel), f.Rows(), f.InputWidth(),
 		len(f.m.Intercept))
 }
 

@@ -54,8 +54,8 @@ func (s *KernelSVR) Params(l *param.List) {
 	l.Complexity("C", param.LessPenalty)
 	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)
-	kernelWidthParams(l, &s.Kernel, &s.Gamma)
-	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
+	kernelWidthParams(l, &s.Kernel, &s.Gamma, "sigmoid")
+	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
 }
 

@@ -42,5 +42,6 @@ func init() {
 	registry.Add("estimator", "gaussian_process",
 		"Gaussian process regression on random Fourier features, with learned kernel and uncertainty",
 		NewGaussianProcess, &FittedGaussianProcess{})
+	registry.Add[any]("estimator", "kernel_svm_pairwise", "", nil, &fittedPairwiseSVM{})
 	registry.Add[any]("estimator", "sgd_probabilistic", "", nil, &fittedSGDProbabilistic{})
 }

@@ -68,11 +68,11 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		}
 		diagnostics.AddBeyond(&e.found.Findings, v.Input(), low, high, v.number)
 		return err
-	}}, {"relevance of inputs", func(context.Context) error {
+	}}, {"relevance of inputs", func(ctx context.Context) (err error) {
 		if p := pipeline.Find(e.model); p != nil {
-			e.found.Relevance = relevanceOf(p)
+			e.found.Relevance, err = relevanceOf(ctx, p)
 		}
-		return nil
+		return err
 	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"Shapley values", e.shapley},
 		{"variance by input", e.anova}, {"learning curve", e.learning}} {
 		if err := e.guard(ctx, part.examine); ctx.Err() != nil {

@@ -331,7 +331,9 @@ func Inspect(path string) (Model, error) {
 		c := m.Schema.Columns[j]
 		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Categories})
 	}
-	out.Relevance = relevanceOf(pipeline.Find(m.Predictor))
+	if out.Relevance, err = relevanceOf(context.Background(), pipeline.Find(m.Predictor)); err != nil {
+		return Model{}, fmt.Errorf("experiment: %s: %w", path, err)
+	}
 	var keeper interface{ Rows() int } // a model that keeps training rows
 	if estimator.As(m.Predictor, &keeper) {
 		out.KeptRows = keeper.Rows()

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -168,10 +169,20 @@ func addThresholds(f *result.Findings, m estimator.Predictor) {
 	}
 }
 
-// relevanceOf returns the relevance of the inputs of the steps and of the model.
-func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
-	for _, r := range p.Relevance() {
-		step := result.Relevance{Step: r.Step}
+// relevanceOf returns the relevance of the inputs of the steps and of the model, and the shares of the
+// terms of its kernel.
+func relevanceOf(ctx context.Context, p *pipeline.FittedPipeline) (out []result.Relevance, err error) {
+	all := p.Relevance()
+	terms, err := p.Terms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	learned := len(all)
+	if terms.Values != nil {
+		all = append(all, terms)
+	}
+	for k, r := range all {
+		r, step := r.ByOrigin(), result.Relevance{Step: r.Step, Terms: k == learned}
 		for j, v := range r.Values {
 			step.Inputs = append(step.Inputs, relevance{Name: r.Columns[j], Relevance: v})
 		}
@@ -180,10 +191,11 @@ func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 	}
 	if _, last := p.Model(); hasIntervals(last) { // intervals for the whole pipeline
 		if inner := pipeline.Find(last); inner != nil {
-			out = append(out, relevanceOf(inner)...)
+			more, err := relevanceOf(ctx, inner)
+			return append(out, more...), err
 		}
 	}
-	return out
+	return out, nil
 }
 
 // positiveOf returns the positive class of two; clusters have none.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,12 +75,26 @@ func (n Name) Summands() []Summand {
 	return list
 }
 
-// String returns the name, or a kernel of columns as YAML writes it.
+// tokens of the text of a kernel of columns: quoted strings and separators.
+var tokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[,:]`)
+
+// plainString matches strings that YAML writes without quotes.
+var plainString = regexp.MustCompile(`^"[A-Za-z_][\w.-]*"$`)
+
+// String returns the name, or a kernel of columns in the flow style of YAML.
 func (n Name) String() string {
 	if !strings.HasPrefix(string(n), "{") {
 		return string(n)
 	}
-	return strings.NewReplacer(`"`, "", ",", ", ", ":", ": ").Replace(string(n))
+	return tokens.ReplaceAllStringFunc(string(n), func(token string) string {
+		switch {
+		case token == "," || token == ":":
+			return token + " "
+		case plainString.MatchString(token):
+			return token[1 : len(token)-1]
+		}
+		return token
+	})
 }
 
 // nameOf returns the canonical text of a kernel of columns.
@@ -358,8 +373,8 @@ func (n *Name) Columns(terms ...string) param.Value { return columnsValue{n, ter
 // IsTerm reports whether a term of a kernel of columns can have the kernel: it is a function of the
 // differences of its inputs.
 func (n Name) IsTerm() bool {
-	return !slices.Contains([]Name{Polynomial, Cosine, Chi2, Linear, Custom, Precomputed}, n) && n.Func() == nil &&
-		n.Summands() == nil
+	return !slices.Contains([]Name{Polynomial, Cosine, Chi2, Sigmoid, Linear, Custom, Precomputed}, n) &&
+		n.Func() == nil && n.Summands() == nil
 }
 
 // columnsValue adapts a kernel of columns to a parameter.
@@ -400,7 +415,8 @@ func (v columnsValue) Check() error {
 	for _, s := range list {
 		for i, t := range s.Product {
 			if err == nil && !slices.Contains(v.terms, string(t.Kernel)) {
-				err = fmt.Errorf("term %d: kernel must be %s, got %q", i+1, suggest.Alternatives(v.terms), t.Kernel)
+				return param.FieldError{Problem: fmt.Sprintf("term %d of a product must have kernel %s, got %q", i+1,
+					suggest.Alternatives(v.terms), t.Kernel)}
 			}
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	Polynomial         Name = "polynomial"          // (γx·y + c₀)^degree, of exact kernels
 	Cosine             Name = "cosine"              // x·y/(‖x‖‖y‖), of exact kernels
 	Chi2               Name = "chi2"                // exp(−γ Σ rⱼ²/(xⱼ + yⱼ)) of x, y ≥ 0, of exact kernels
+	Sigmoid            Name = "sigmoid"             // tanh(γx·y + c₀), of support vector machines
 	Hyperbolic         Name = "hyperbolic"          // of transformer.Binning
 	Triangular         Name = "triangular"          // of transformer.Binning
 	Smooth             Name = "smooth"              // of transformer.Binning

@@ -22,7 +22,7 @@ var own = struct {
 
 // builtin are the names that [Register] does not accept.
 var builtin = []Name{Gaussian, Laplacian, Cauchy, Exponential, Matern, RationalQuadratic, PoweredExponential, Polynomial,
-	Cosine, Chi2, Hyperbolic, Triangular, Smooth, Linear, Custom, Precomputed}
+	Cosine, Chi2, Sigmoid, Hyperbolic, Triangular, Smooth, Linear, Custom, Precomputed}
 
 // Register gives a kernel a name, by which the exact methods (estimator.KernelRidge, KernelSVM and
 // KernelSVR, transformer.Nystroem) accept it in Go and in YAML. Model files contain the

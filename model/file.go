@@ -43,8 +43,9 @@ type Header struct {
 // Column describes a column.
 type Column struct {
 	Name   string   `json:"name"`
-	Kind   string   `json:"kind"`             // "numeric" or "categorical"
+	Kind   string   `json:"kind"`             // "numeric", "categorical" or "text"
 	Levels []string `json:"levels,omitempty"` // categories of a categorical column, by code
+	Format string   `json:"format,omitempty"` // how values are written: "number GB", "name" or "labels |"
 }
 
 // index is model.json.

@@ -81,6 +81,12 @@ func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
 	return bytes, err
 }
 
+// LinearInTargets reports whether predictions are linear in the targets, so that those of several targets
+// take one fit: no step learns from targets, and the predictions of the estimator are linear.
+func (p Pipeline) LinearInTargets() bool {
+	return len(supervisedSteps(p.Steps, "")) == 0 && share.LinearInTargets(p.Estimator)
+}
+
 // job converts a batch to a [sweep.Job].
 func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 	specs := make([]Pipeline, len(b.Candidates))

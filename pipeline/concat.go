@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
 	named := false
 	for i, p := range c.parts {
 		lists[i] = rows.Describe(p.Fitted, pick.Schema(in, p.index)).Columns
-		named = named || len(lists[i]) > 0
+		named = named || len(lists[i]) > 0 || c.origin(in, p) != nil
 	}
 	if !named {
 		return in.WithColumns(nil)
@@ -138,11 +139,28 @@ func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
 			out = append(out, lists[i]...)
 			continue
 		}
+		column := datasets.Column{}
+		if origin := c.origin(in, p); origin != nil {
+			column.EncodedFrom, column.EncodedKind = cmp.Or(origin.EncodedFrom, origin.Name), origin.Kind
+			if origin.EncodedFrom != "" {
+				column.EncodedKind = origin.EncodedKind
+			}
+		}
 		for j := range p.Width {
-			out = append(out, datasets.Column{Name: fmt.Sprintf("%s_%d", p.Name, j)})
+			column.Name = fmt.Sprintf("%s_%d", p.Name, j)
+			out = append(out, column)
 		}
 	}
 	return in.WithColumns(out)
+}
+
+// origin returns the only input column of a part, from which its columns without names are encoded, nil
+// for several.
+func (c *concatenation) origin(in datasets.Schema, p *part) *datasets.Column {
+	if in := pick.Schema(in, p.index); len(in.Columns) == 1 {
+		return &in.Columns[0]
+	}
+	return nil
 }
 
 // Transform maps the rows of X by every part and concatenates the results.

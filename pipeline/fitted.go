@@ -321,41 +321,50 @@ func schemaState(s *model.State, schema *datasets.Schema) {
 }
 
 func columnsState(s *model.State, columns *[]datasets.Column) {
-	var names, levels []string
+	var names, levels, formats []string
 	var counts []int
+	plain := true
 	for _, c := range *columns {
-		names = append(names, c.Name)
+		names, formats = append(names, c.Name), append(formats, c.Format.String())
+		plain = plain && c.Format == datasets.Format{}
 		levels = append(levels, c.Categories...)
 		count := len(c.Categories)
 		switch c.Kind {
 		case datasets.Numeric:
 			count = -1
 		case datasets.Text:
-			count = -2
+			count = -2 - len(c.Categories)
 		}
 		counts = append(counts, count)
 	}
 	s.Strings("names", &names)
-	s.Ints("levels", &counts) // of each column, -1 where it is numeric, -2 where it is text
+	s.Ints("levels", &counts) // of each column, -1 where it is numeric, -2-n where it is text
 	s.Strings("level_names", &levels)
+	if !s.Restoring() && !plain || s.Restoring() && s.Has("formats") {
+		s.Strings("formats", &formats)
+	} else {
+		formats = make([]string, len(names))
+	}
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	if s.Require(len(names) == len(counts), "names and kinds of columns differ in number"); s.Err() != nil {
+	if s.Require(len(names) == len(counts) && len(names) == len(formats), "names and kinds of columns differ in number"); s.Err() != nil {
 		return
 	}
 	var out []datasets.Column
 	for i, name := range names {
-		c := datasets.Column{Name: name}
-		if counts[i] == -2 {
-			c.Kind = datasets.Text
-		}
-		if counts[i] >= 0 {
-			if s.Require(counts[i] <= len(levels), "levels are missing"); s.Err() != nil {
-				return
-			}
+		format, err := datasets.ParseFormat(formats[i])
+		c, count := datasets.Column{Name: name, Format: format}, counts[i]
+		if count >= 0 {
 			c.Kind = datasets.Categorical
-			c.Categories, levels = levels[:counts[i]:counts[i]], levels[counts[i]:]
+		} else if count < -1 {
+			c.Kind, count = datasets.Text, -2-count
+		}
+		if s.Require(count <= len(levels) && err == nil, "levels or formats are missing"); s.Err() != nil {
+			return
+		}
+		if count > 0 {
+			c.Categories, levels = levels[:count:count], levels[count:]
 		}
 		out = append(out, c)
 	}

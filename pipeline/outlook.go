@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,6 +136,15 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 		}
 	}
 	for _, demand := range demands {
+		if demand.Constraint == datasets.Checked {
+			for _, err := range demand.Check(in) {
+				problem := param.FieldError{Problem: err.Error()}
+				errors.As(err, &problem)
+				problem.Path = strings.TrimSuffix(path+"."+problem.Path, ".")
+				f.errs = append(f.errs, problem)
+			}
+			continue
+		}
 		if problem, refused := refusal(demand, in, name); refused {
 			problem.Path = path
 			f.errs = append(f.errs, problem)
@@ -147,7 +157,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	if d.Constraint == datasets.Texts && len(in.Columns) == 0 {
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes text"}, true
 	}
-	if d.Constraint == datasets.Categories && len(in.Columns) == 0 {
+	if (d.Constraint == datasets.Categories || d.Constraint == datasets.Labels) && len(in.Columns) == 0 {
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
 	if n := len(in.Columns); d.Constraint == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
@@ -183,7 +193,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		if notation := suggest.Notation(first.Categories); notation != "" {
 			f.Hint = notation
 		}
-	case datasets.Categories:
+	case datasets.Categories, datasets.Labels:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes categorical ones")
 		f.Hint = "select the categorical columns with a columns step"
 		if first.Kind == datasets.Text {
@@ -239,7 +249,8 @@ const textHint = "encode it before with tfidf, in a columns step, or leave it ou
 func refusedText(demands []datasets.Requirement, in datasets.InferredSchema, name string) (param.FieldError, bool) {
 	text := slices.IndexFunc(in.Columns, func(c datasets.InferredColumn) bool { return c.Kind == datasets.Text })
 	if in.Unknown || text < 0 || slices.ContainsFunc(demands, func(d datasets.Requirement) bool {
-		return d.Constraint == datasets.Numbers || d.Constraint == datasets.Categories || d.Constraint == datasets.Texts
+		return d.Constraint == datasets.Numbers || d.Constraint == datasets.Categories || d.Constraint == datasets.Texts ||
+			d.Constraint == datasets.Labels
 	}) {
 		return param.FieldError{}, false
 	}

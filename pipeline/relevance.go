@@ -1,8 +1,14 @@
 package pipeline
 
 import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -12,7 +18,45 @@ import (
 type Relevance struct {
 	Step    string   // path of the step
 	Columns []string // names of the step's input columns
+	Origins []string // of each column, the name of the one from which it was encoded; "" if none
 	Values  []float64
+}
+
+// name sets the names of the columns of in.
+func (r *Relevance) name(in datasets.Schema) {
+	for j := range r.Values {
+		r.Columns, r.Origins = append(r.Columns, in.Name(j)), append(r.Origins, in.Column(j).EncodedFrom)
+	}
+}
+
+// ByOrigin returns the relevance with one column for those that were encoded from the same one and have no
+// other value than a common one and 0, such as those that share a scale.
+func (r Relevance) ByOrigin() Relevance {
+	shared := map[string]float64{} // by origin, −1 for several
+	for j, origin := range r.Origins {
+		v := r.Values[j]
+		switch before, known := shared[origin]; {
+		case !known || before == 0:
+			shared[origin] = v
+		case v != 0 && v != before:
+			shared[origin] = -1
+		}
+	}
+	out, listed := Relevance{Step: r.Step}, map[string]bool{}
+	for j, name := range r.Columns {
+		origin, v := "", r.Values[j]
+		if j < len(r.Origins) && shared[r.Origins[j]] >= 0 {
+			origin = r.Origins[j]
+		}
+		if origin != "" {
+			if listed[origin] {
+				continue
+			}
+			name, v, listed[origin] = origin, shared[origin], true
+		}
+		out.Columns, out.Values = append(out.Columns, name), append(out.Values, v)
+	}
+	return out
 }
 
 // relevant is a fitted step or model that learns the relevance of each input for the targets.
@@ -80,9 +124,7 @@ func (p *FittedPipeline) Relevance() []Relevance {
 	look = func(path string, fitted transformer.Transformer, in datasets.Schema) {
 		if r, ok := fitted.(relevant); ok {
 			found := Relevance{Step: path, Values: r.Relevance()}
-			for j := range found.Values {
-				found.Columns = append(found.Columns, in.Name(j))
-			}
+			found.name(in)
 			out = append(out, found)
 		}
 		if h, ok := fitted.(holder); ok {
@@ -99,11 +141,51 @@ func (p *FittedPipeline) Relevance() []Relevance {
 	if estimator.As(p.model, &model) {
 		if found := (Relevance{Step: p.name, Values: model.Relevance()}); found.Values != nil {
 			in := rows.Describe(p.chain, p.in)
-			for j := range found.Values {
-				found.Columns = append(found.Columns, in.Name(j))
-			}
+			found.name(in)
 			out = append(out, found)
 		}
 	}
 	return out
+}
+
+// Terms returns the terms of the additive kernel of the model, named after their columns, such as age and
+// age × job, with their shares of the variance of its predictions. Relevance.Columns has the names. A model
+// without such a kernel has none.
+func (p *FittedPipeline) Terms(ctx context.Context) (Relevance, error) {
+	out := Relevance{Step: p.name}
+	var model interface {
+		Terms(ctx context.Context) ([]kernel.Summand, []float64, error)
+	}
+	if !estimator.As(p.model, &model) {
+		return out, nil
+	}
+	terms, shares, err := model.Terms(ctx)
+	if err != nil {
+		return out, err
+	}
+	in := rows.Describe(p.chain, p.in)
+	for _, s := range terms {
+		out.Columns = append(out.Columns, nameOfTerm(in, s))
+	}
+	out.Values = shares
+	return out, nil
+}
+
+// nameOfTerm names a product of kernels of columns after the columns before they were encoded.
+func nameOfTerm(in datasets.Schema, s kernel.Summand) string {
+	var factors []string
+	for _, t := range s.Product {
+		if t.Index == nil {
+			factors = append(factors, "all columns ("+string(t.Kernel)+")")
+			continue
+		}
+		var names []string
+		for _, j := range t.Index {
+			if name := cmp.Or(in.Column(j).EncodedFrom, in.Name(j)); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		factors = append(factors, strings.Join(names, ", "))
+	}
+	return strings.Join(factors, " × ")
 }

@@ -85,7 +85,7 @@ func matching(term string, schema datasets.Schema, cols int) ([]int, error) {
 		if schema.Name(j) == term {
 			return []int{j}, nil
 		}
-		if accept(schema.Name(j), schema.Column(j).Kind) {
+		if c := schema.Column(j); accept(schema.Name(j), c) {
 			matches = append(matches, j)
 		}
 	}
@@ -94,23 +94,30 @@ func matching(term string, schema datasets.Schema, cols int) ([]int, error) {
 
 // selector returns a function that reports whether a term that is not a column name selects a
 // column.
-func selector(term string) (accept func(name string, kind datasets.Kind) bool, err error) {
+func selector(term string) (accept func(name string, c datasets.Column) bool, err error) {
 	switch {
 	case !looksOpen(term):
-		return func(string, datasets.Kind) bool { return false }, nil
+		return func(string, datasets.Column) bool { return false }, nil
 	case isKind(term):
-		return func(_ string, kind datasets.Kind) bool { return kind.String() == term }, nil
+		return func(_ string, c datasets.Column) bool { return isOfKind(c, term) }, nil
 	case isRegexp(term):
 		re, err := regexp.Compile(term[1 : len(term)-1])
 		if err != nil {
 			return nil, fmt.Errorf("select %s: %w", term, err)
 		}
-		return func(name string, _ datasets.Kind) bool { return re.MatchString(name) }, nil
+		return func(name string, _ datasets.Column) bool { return re.MatchString(name) }, nil
 	}
 	if _, err := path.Match(term, ""); err != nil {
 		return nil, fmt.Errorf("select %s: %w", term, err)
 	}
-	return func(name string, _ datasets.Kind) bool { ok, _ := path.Match(term, name); return ok }, nil
+	return func(name string, _ datasets.Column) bool { ok, _ := path.Match(term, name); return ok }, nil
+}
+
+// isOfKind reports whether a column is selected as one of a kind. Names are categories and text; lists of labels are
+// categories.
+func isOfKind(c datasets.Column, kind string) bool {
+	return kind == datasets.Categorical.String() && c.Format.HasCategories() ||
+		kind == c.Kind.String() && c.Format.Delimiter == ""
 }
 
 // looksOpen reports whether a term that is not a column name may select several columns.

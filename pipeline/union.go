@@ -63,10 +63,16 @@ func (u Union) WithChildren(parts []Step) transformer.Fitter {
 // concatColumns concatenates the columns of parts; they can no longer be selected by name.
 func concatColumns(parts []datasets.InferredSchema) datasets.InferredSchema {
 	var out datasets.InferredSchema
+	known := true
 	for _, p := range parts {
+		known = known && (p.EncodedFrom != nil || len(p.Columns) > 0 && !p.More)
+		out.EncodedFrom = append(out.EncodedFrom, p.EncodedFrom...)
 		out.Columns = append(out.Columns, p.Columns...)
 		out.More = out.More || p.More || len(p.Columns) == 0
 		out.Unknown = out.Unknown || p.Unknown
+	}
+	if !known {
+		out.EncodedFrom = nil
 	}
 	return out
 }

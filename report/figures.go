@@ -185,8 +185,19 @@ func quantilePlot(q result.QuantileReliability) template.HTML {
 			Y: []float64{q.Quantile, q.Quantile}, Line: true, Dashed: true}}}.SVG())
 }
 
+// relevanceTitle returns the title of the plot of relevance.
+func relevanceTitle(step result.Relevance) string {
+	if step.Terms {
+		return "Variance by term of " + step.Step
+	}
+	return "Relevance learned by " + step.Step
+}
+
 func relevancePlot(step result.Relevance) template.HTML {
-	b := svg.Bars{Title: "Relevance learned by " + step.Step, XLabel: "relevance (maximum 1)"}
+	b := svg.Bars{Title: relevanceTitle(step), XLabel: "relevance (maximum 1)"}
+	if step.Terms {
+		b.XLabel = "share of the variance of the predictions"
+	}
 	for _, one := range step.Inputs[:min(len(step.Inputs), 15)] {
 		b.Names, b.Values = append(b.Names, one.Name), append(b.Values, one.Relevance)
 		b.Labels = append(b.Labels, fmt.Sprintf("%.2f", one.Relevance))

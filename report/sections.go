@@ -290,7 +290,11 @@ func inputSection(r result.Result) (s section) {
 		s.Figures = append(s.Figures, figure{Title: "Partial dependence on " + group[0].Input, SVG: trustedSVG(group.SVG())})
 	}
 	for _, step := range r.Relevance {
-		s.Figures = append(s.Figures, figure{Title: "Relevance learned by " + step.Step, SVG: relevancePlot(step)})
+		s.Figures = append(s.Figures, figure{Title: relevanceTitle(step), SVG: relevancePlot(step)})
+		if unused := step.Unused(); unused > 0 {
+			s.Text = append(s.Text, fmt.Sprintf("%d of %d inputs of %s have relevance 0: predictions do not depend on them.",
+				unused, len(step.Inputs), step.Step))
+		}
 		s.Sources = append(s.Sources, resultLinks("relevance")...)
 	}
 	return s

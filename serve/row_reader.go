@@ -135,10 +135,8 @@ func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte,
 			return
 		}
 		got = rowerrors.Quote(v)
-	case f.Date != nil:
+	case f.IsString():
 		constraint = f.Constraint()
-	case f.Kind == datasets.Text:
-		constraint = "a string"
 	case kind == jsonscan.Number:
 		number, finite := parseNumber(v)
 		if finite || f.Kind == datasets.Categorical {

@@ -24,8 +24,8 @@ It takes of scikit-learn
              QuantileTransformer, SimpleImputer, OneHotEncoder, OrdinalEncoder, PCA, TruncatedSVD, all that select columns,
              ColumnTransformer, FeatureUnion, Pipeline, passthrough
     models   Ridge and other linear regressions, PoissonRegressor, GammaRegressor, TweedieRegressor, LinearSVR, SGDRegressor, KernelRidge (rbf, laplacian),
-             TransformedTargetRegressor; LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, Perceptron,
-             LinearDiscriminantAnalysis
+             SVR, NuSVR (rbf, linear, poly, sigmoid), TransformedTargetRegressor; LogisticRegression, LinearSVC, SVC, NuSVC
+             (rbf, linear, poly, sigmoid), RidgeClassifier, SGDClassifier, Perceptron, LinearDiscriminantAnalysis
     around   GridSearchCV and others with a best_estimator_, of which that is taken
 
 It needs numpy and scikit-learn, from 1.2 on. The form of the file is described in docs/coming-from-scikit-learn.md.
@@ -157,6 +157,7 @@ _GLM = {"PoissonRegressor": "poisson", "GammaRegressor": "gamma_regression", "Tw
 _CLASSIFIERS = {"RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "SGDClassifier", "Perceptron", "PassiveAggressiveClassifier"}
 _LOGISTIC = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"}
 _KERNELS = {"rbf": "gaussian", "laplacian": "laplacian"}
+_SVM = {"SVC", "NuSVC", "SVR", "NuSVR"}
 
 
 class _Export:
@@ -633,6 +634,8 @@ class _Export:
         elif not hasattr(one, "coef_") and not hasattr(one, "dual_coef_"):
             fitted = "" if hasattr(one, "n_features_in_") else ", or is not fitted"
             self.refuse(path, "%s has no counterpart%s%s" % (kind, fitted, _hint(one)))
+        elif kind in _SVM:
+            return self.kernel_machine(one, rows, path)
         elif kind in _REGRESSIONS or kind in _GLM or kind == "LinearSVR":
             return self.regression(one, rows, path)
         elif kind in _CLASSIFIERS | _LOGISTIC:
@@ -677,11 +680,12 @@ class _Export:
             self.refuse(path, "target: %d names for %d targets" % (len(names), count))
         self.targets = [_header_column(n, None) for n in names]
 
-    def classifier(self, one, rows, path):
-        kind, classes = type(one).__name__, np.asarray(one.classes_) if not isinstance(one.classes_, list) else None
+    def class_target(self, one, path):
+        """Takes the classes of a classifier and its target, and returns how many classes there are, 0 for several labels."""
+        classes = np.asarray(one.classes_) if not isinstance(one.classes_, list) else None
         if classes is None or classes.ndim != 1 or len(classes) < 2:
             self.refuse(path, "a row has several labels, or all have the same; there has to be one of two classes or more")
-            return _Step("ridge_classifier", {})
+            return 0
         self.classes = [_text(c) for c in classes]
         if None in self.classes or "" in self.classes or len(set(self.classes)) != len(self.classes):
             self.refuse(path, "classes %s: they have to be texts or numbers, and different as texts" % list(classes))
@@ -689,15 +693,21 @@ class _Export:
         if len(names) != 1:
             self.refuse(path, "target: %d names for one target" % len(names))
         self.targets = [_header_column(names[0], self.classes)]
-        k = 1 if len(classes) == 2 else len(classes)
+        return len(classes)
+
+    def classifier(self, one, rows, path):
+        kind, classes = type(one).__name__, self.class_target(one, path)
+        if not classes:
+            return _Step("ridge_classifier", {})
+        k = 1 if classes == 2 else classes
         coef = np.atleast_2d(self.floats(one.coef_, path))
         if coef.shape != (k, rows.width):
-            self.refuse(path, "coef_ is %s for %d classes and %d columns: several labels for a row have no counterpart" % (coef.shape, len(classes), rows.width))
+            self.refuse(path, "coef_ is %s for %d classes and %d columns: several labels for a row have no counterpart" % (coef.shape, classes, rows.width))
         intercept = self.floats(np.resize(np.ravel(one.intercept_), k), path)
         self.finite(path, coef, intercept)
         state = {"coef": coef, "intercept": intercept, **_report(), "classes": self.classes}
         spec = {"intercept": bool(getattr(one, "fit_intercept", True))}
-        if self.probabilities and self.tells(one, len(classes), path):
+        if self.probabilities and self.tells(one, classes, path):
             C = getattr(one, "C", None)
             if isinstance(C, (int, float)) and 0 < C < math.inf:
                 spec["C"] = float(C)
@@ -736,6 +746,66 @@ class _Export:
                  "rows": fitted, "dual": dual, "intercept": np.zeros(dual.shape[1]), **_report()}
         return _Step("kernel_ridge", spec, state=state)
 
+    def kernel_machine(self, one, rows, path):
+        """SVC, NuSVC, SVR and NuSVR: sums of kernels at support vectors, one for each pair of classes."""
+        kind, name = type(one).__name__, one.kernel
+        kernel = {"rbf": "gaussian", "linear": "polynomial", "poly": "polynomial", "sigmoid": "sigmoid"}.get(name) if isinstance(name, str) else None
+        if kernel is None:
+            self.refuse(path, "kernel=%r: rbf, linear, poly and sigmoid have a counterpart; a model file holds rows and no matrix or function of them" % (name,))
+            return _Step("kernel_svr", {})
+        gamma = 1.0 if name == "linear" else float(one._gamma)
+        coef0 = 0.0 if name == "linear" else float(one.coef0)
+        degree = 1 if name == "linear" else int(one.degree)
+        if not gamma > 0:
+            self.refuse(path, "gamma=%r: wanted a number above 0" % (one.gamma,))
+        if kernel == "polynomial" and (not 1 <= degree <= 64 or coef0 < 0):
+            self.refuse(path, "degree=%d, coef0=%r: a degree from 1 to 64 and a coef0 of at least 0 have a counterpart" % (degree, coef0))
+        spec, shape = {"kernel": kernel, "gamma": gamma}, {}
+        if kernel != "gaussian":
+            shape["coef0"] = coef0
+        if kernel == "polynomial":
+            shape["degree"] = degree
+        spec.update(shape)
+        for own in ("C", "epsilon"):
+            if own in one.get_params() and float(getattr(one, own)) > 0:
+                spec[own] = float(getattr(one, own))
+        dual, intercept, support = self.floats(one.dual_coef_, path), self.floats(one.intercept_, path), _array(one.support_vectors_)
+        word = fitted = "kernel_svr"
+        more = {}
+        if kind in ("SVC", "NuSVC"):
+            k, word, fitted = self.class_target(one, path), "kernel_svm", "kernel_svm"
+            if not k:
+                return _Step("kernel_svm", {})
+            more["classes"] = self.classes
+            slope, offset = (self.floats(a, path) if self.probabilities else np.zeros(0) for a in (one._probA, one._probB))
+            if k > 2 or len(slope):
+                fitted = "kernel_svm_pairwise"
+                more.update({"break_ties": bool(one.break_ties), "slope": slope, "offset": offset})
+            if k > 2:
+                dual, intercept = self.pairs(one, dual, k), -intercept
+                if one.decision_function_shape == "ovo":
+                    self.note(path, "decision_function_shape='ovo': labels and probabilities are the same, and the scores of a row are those of 'ovr', one for each class")
+        else:
+            self.number_targets(1, path)
+        if not len(support):  # a constant
+            support, dual = np.zeros((1, rows.width)), np.zeros((dual.shape[0], 1))
+        self.finite(path, dual, intercept, support)
+        state = {"kernel": kernel, "gamma": np.full(rows.width, gamma), "nu": [1.5], "shape": [1.0], "sparse": False, "rows": support,
+                 "dual": np.ascontiguousarray(dual.T), "intercept": intercept, **_report(), **more}
+        for key, value in shape.items():
+            state[key] = [value] if isinstance(value, float) else value
+        return _Step(word, spec, kind=fitted, state=state)
+
+    def pairs(self, one, dual, k):
+        """The dual weights of each pair of classes, positive for the second, from LIBSVM's: of a row of one class those against
+        the other classes in their order."""
+        ends = np.concatenate([[0], np.cumsum(one.n_support_)])
+        rows = [slice(ends[i], ends[i + 1]) for i in range(k)]
+        out = np.zeros((k * (k - 1) // 2, dual.shape[1]))
+        for pair, (i, j) in zip(out, ((i, j) for i in range(k) for j in range(i + 1, k))):
+            pair[rows[i]], pair[rows[j]] = -dual[j - 1, rows[i]], -dual[i, rows[j]]
+        return out
+
     # Numbers.
 
     def floats(self, numbers, path):
@@ -772,7 +842,7 @@ def _passes(one):
 
 def _hint(one):
     name = type(one).__name__
-    if name in ("SVC", "SVR", "NuSVC", "NuSVR", "GaussianProcessRegressor", "GaussianProcessClassifier"):
+    if name in ("GaussianProcessRegressor", "GaussianProcessClassifier"):
         return "; RBFSampler or Nystroem before a linear model comes near to it"
     if name == "CalibratedClassifierCV":
         return "; save the classifier in it, or calibrate here: the step `calibrated`"

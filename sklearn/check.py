@@ -35,7 +35,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (FunctionTransformer, KBinsDiscretizer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder,
                                    PolynomialFeatures, QuantileTransformer, RobustScaler, StandardScaler)
-from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR
 
 bochner, repository, work = sys.argv[1:4]
 sys.path.insert(0, os.path.join(repository, "sklearn"))
@@ -131,6 +131,19 @@ CASES = {
     "codes and truth values as categories, classes 0 to 2": (make_pipeline(ColumnTransformer([("s", StandardScaler(), ["size"]), ("c", onehot(), ["code", "flag"]), ("g", OrdinalEncoder(categories=[["low", "mid", "high"]], handle_unknown="use_encoded_value", unknown_value=-1), ["grade"])]), rff(80, 0.5), LogisticRegression(C=100)), codes, codes_y, codes_unseen),
     "landmarks twice, which depend on each other": (make_pipeline(StandardScaler(), Nystroem(gamma=0.001, n_components=60, random_state=0), StandardScaler(), Ridge(alpha=1e-3)), numbers, amounts, numbers_unseen, {"tolerance": 1e-6}),
     "names that are awkward": (Pipeline([("1. prepare!", ColumnTransformer([("größe (cm)", StandardScaler(), ["a b, c"]), ("größe [cm]", onehot(), ["x*", "numeric"])])), ("columns", rff(20, 0.5)), ("input", LogisticRegression())]), awkward(300), awkward(300)["x*"].str.contains("a").map({True: "ja, \"so\"", False: "#nein"}), awkward(1000)),
+    "adult, a kernel machine": (make_pipeline(mixed(), SVC(C=2, class_weight="balanced")), X[:800], y[:800], holes),
+    "adult, a kernel machine with probabilities": (make_pipeline(mixed(sparse_threshold=0), SVC(probability=True, random_state=0)), X[:600], y[:600], holes),
+    "adult, six classes by pairs, with probabilities": (make_pipeline(mixed(), SVC(C=3, gamma=0.1, probability=True, random_state=0)), X[:600].assign(relationship="none"), X["relationship"][:600], holes.assign(relationship="none")),
+    "numbers, six classes by pairs, sigmoid": (make_pipeline(StandardScaler(), SVC(kernel="sigmoid", gamma=0.1, coef0=-0.5)), numbers[:700], X["relationship"][:700], numbers_unseen),
+    "numbers, ties of pairs broken, by a grid": (GridSearchCV(make_pipeline(StandardScaler(), SVC(break_ties=True, class_weight="balanced")), {"svc__kernel": ["rbf", "linear"]}, cv=2), numbers[:500], X["relationship"][:500], numbers_unseen),
+    "numbers, polynomials by pairs": (make_pipeline(MinMaxScaler(), SVC(kernel="poly", degree=2, coef0=0.3, probability=True, random_state=0)), numbers[:500], X["marital_status"][:500], numbers_unseen),
+    "numbers, nu and pairs": (make_pipeline(StandardScaler(), NuSVC(nu=0.3, gamma=0.2, probability=True, random_state=0)), numbers[:500], np.digitize(X["age"][:500], [30, 45]), numbers_unseen),
+    "numbers, nu, two classes, probabilities left out": (make_pipeline(StandardScaler(), NuSVC(nu=0.4, kernel="linear", probability=True, random_state=0)), numbers[:500], y[:500], numbers_unseen, {"probabilities": False}),
+    "numbers, support vector regression": (make_pipeline(StandardScaler(), SVR(C=10, epsilon=0.05)), numbers[:700], amounts[:700], numbers_unseen),
+    "numbers, regression by nu, scaled targets": (TransformedTargetRegressor(make_pipeline(StandardScaler(), NuSVR(kernel="sigmoid", gamma=0.05, C=2)), transformer=StandardScaler()), numbers[:700], amounts[:700], numbers_unseen),
+    "an array, cubes of a support vector regression": (SVR(kernel="poly", gamma=1, coef0=1, C=0.1), np.minimum(numbers[:500].to_numpy(float), 60) / 60, amounts[:500].to_numpy(), np.minimum(numbers_unseen.to_numpy(float), 60) / 60),
+    "an array, a constant support vector regression": (SVR(kernel="linear", epsilon=1000), numbers[:50].to_numpy(float), amounts[:50].to_numpy(), numbers_unseen.to_numpy(float)),
+    "adult, sparse rows of a kernel machine": (make_pipeline(onehot(), SVC()), X[TEXTS][:600], X["relationship"][:600], holes[TEXTS]),
     "a model alone": (LogisticRegression(max_iter=2000), numbers / 100, y, numbers_unseen / 100),
     "labels alone": (make_pipeline(StandardScaler(), SGDClassifier(loss="modified_huber", random_state=0)), numbers, X["relationship"], numbers_unseen, {"probabilities": False}),
 }
@@ -158,7 +171,9 @@ REFUSED = {
     "no model at all": (Pipeline([("scale", StandardScaler()), ("nothing", "passthrough")]), numbers, amounts, ["nothing: no model follows"]),
     "no model": (make_pipeline(StandardScaler(), PCA(2)), numbers, amounts, ["pca: PCA is a step, and no model follows"]),
     "clusters": (make_pipeline(StandardScaler(), KMeans(2)), numbers, amounts, ["kmeans: KMeans has no counterpart"]),
-    "a kernel machine": (make_pipeline(StandardScaler(), SVC()), numbers, y, ["svc: SVC has no counterpart; RBFSampler or Nystroem"]),
+    "a matrix of kernels": (SVC(kernel="precomputed"), np.eye(60), y[:60], ["the pipeline: kernel='precomputed': rbf, linear, poly and sigmoid have a counterpart"]),
+    "a function as a kernel": (make_pipeline(StandardScaler(), SVR(kernel=lambda a, b: a @ b.T)), numbers[:50], amounts[:50], ["svr: kernel=<function"]),
+    "an odd polynomial": (make_pipeline(StandardScaler(), SVC(kernel="poly", coef0=-1, degree=2)), numbers[:50], y[:50], ["svc: degree=2, coef0=-1.0: a degree from 1 to 64"]),
     "another kernel": (make_pipeline(Nystroem(kernel="cosine", n_components=5), Ridge()), numbers, amounts, ["nystroem: kernel='cosine'"]),
     "another exact kernel": (KernelRidge(kernel="poly"), numbers[:50] / 100, amounts[:50], ["the pipeline: kernel='poly'"]),
     "logarithms of targets and 1": (TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=np.expm1), numbers, amounts, ["func=log1p, inverse_func=expm1"]),
@@ -214,7 +229,7 @@ def compare(name, case):
     columns = [c for c in said.columns if c.startswith(("probability", "decision"))] if hasattr(pipeline, "classes_") else [c for c in said.columns if c.startswith("prediction")]
     ours, theirs = said[columns].to_numpy(float), numbers_said(pipeline, new)
     if options:
-        theirs = pipeline.decision_function(new)
+        theirs = pipeline.decision_function(new).reshape(len(new), -1)
     if ours.shape != theirs.shape:
         sys.exit("sklearn: %s: %s numbers, wanted %s" % (name, ours.shape, theirs.shape))
     worst = np.max(np.abs(ours - theirs) / np.maximum(1, np.abs(theirs)))

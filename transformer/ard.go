@@ -148,7 +148,7 @@ func (s *ARD) Params(l *param.List) {
 func (s ARD) checkKernel() error {
 	if list := s.Kernel.Summands(); list != nil {
 		if s.Solve == "features" {
-			return errors.New("a kernel of all columns for solve: features")
+			return errors.New("a kernel of all columns for solve: features; products are for solve: exact and coordinate")
 		}
 		if len(list) != 1 {
 			return errors.New("one product of kernels of columns, not a sum")

@@ -140,7 +140,7 @@ func TestARDOfColumnsRefuses(t *testing.T) {
 		"kernel: must be a kernel of the euclidean or the L1 distance for solve: exact and coordinate": func(s *ARD) {
 			s.Kernel = kernel.Product(kernel.NewTerm(kernel.Cauchy, "rest"))
 		},
-		`kernel: term 1: no column "q"`: func(s *ARD) {
+		`kernel.product.0.columns: no column "q"`: func(s *ARD) {
 			s.Kernel = kernel.Product(kernel.NewTerm(kernel.Gaussian, "q"), kernel.NewTerm(kernel.Gaussian, "rest"))
 		},
 	} {

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -23,7 +24,8 @@ import (
 // Shapes: n×d → n×(total number of categories), sparse, with one shared value and at most d entries
 // per row. Categories are those of the schema, in its order; a category with fewer than MinCount
 // training rows gets no column. A value that is missing, not in the schema ([datasets.Unknown]), or
-// without a column is encoded as zeros. Columns are named input=category.
+// without a column is encoded as zeros. Columns are named input=category. A text column of names or of lists of labels
+// ([datasets.Format]) has the categories of the schema too; a row is 1 in the column of each of its labels.
 //
 // Cost: one pass over the rows. Fit returns an error for a numeric column, a number that is not a
 // category code, no rows, and if no category has enough rows.
@@ -52,16 +54,42 @@ func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transforme
 
 // Start returns the only pass, which counts categories.
 func (s OneHot) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-	return beginCodes(ctx, "onehot", s, schema, cols)
+	labels := labelColumns(schema, cols)
+	if labels == nil {
+		return beginCodes(ctx, "onehot", s, schema, cols)
+	}
+	if err := checkSpec("onehot", s); err != nil {
+		return nil, err
+	}
+	levels := make([]int, cols)
+	for j := range levels {
+		c := schema.Column(j)
+		if c.Kind != datasets.Categorical && labels[j].codes == nil {
+			return nil, notCategorical("onehot", schema, j)
+		}
+		levels[j] = len(c.Categories)
+	}
+	if err := ctxerr.Check(ctx); err != nil {
+		return nil, err
+	}
+	sums := &labelCounts{newCodeCounts("onehot", schema, levels), labels}
+	return pass.Begin(pass.Config{Name: "transformer: onehot", Spec: s, Schema: schema, Cols: cols}, sums), nil
 }
 
 // Finish returns the fitted step.
 func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	c, _, err := lastSums[*codeCounts](ctx, "onehot", s, last)
+	all, _, err := pass.Last(ctx, "transformer: onehot", s, last)
 	if err != nil {
 		return nil, err
 	}
-	f := &fittedOneHot{levels: c.levels, first: c.first, column: make([]int, len(c.counts))}
+	f := &fittedOneHot{}
+	var c *codeCounts
+	if text, ok := all.(*labelCounts); ok {
+		c, f.labels = text.codeCounts, text.labels
+	} else {
+		c = all.(*inputs).sums.(*codeCounts)
+	}
+	f.levels, f.first, f.column = c.levels, c.first, make([]int, len(c.counts))
 	for k, n := range c.counts {
 		f.column[k] = -1
 		if n >= s.MinCount {
@@ -85,9 +113,13 @@ func beginCodes(ctx context.Context, step string, spec any, schema datasets.Sche
 		return nil, err
 	}
 	return beginPass(ctx, step, spec, schema, cols, true, func() inputSums {
-		first := firstCodes(levels)
-		return &codeCounts{step: step, schema: schema, levels: levels, first: first, counts: make([]int, first[len(levels)])}
+		return newCodeCounts(step, schema, levels)
 	})
+}
+
+func newCodeCounts(step string, schema datasets.Schema, levels []int) *codeCounts {
+	first := firstCodes(levels)
+	return &codeCounts{step: step, schema: schema, levels: levels, first: first, counts: make([]int, first[len(levels)])}
 }
 
 // codeCounts counts the categories of all columns.
@@ -124,12 +156,16 @@ func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, e
 	for j := range levels {
 		c := schema.Column(j)
 		if c.Kind != datasets.Categorical {
-			return nil, fmt.Errorf("transformer: %s: column %s must be categorical, got %s; select the categorical "+
-				"columns with a columns step", step, schema.Name(j), c.Kind)
+			return nil, notCategorical(step, schema, j)
 		}
 		levels[j] = len(c.Categories)
 	}
 	return levels, nil
+}
+
+func notCategorical(step string, schema datasets.Schema, j int) error {
+	return fmt.Errorf("transformer: %s: column %s must be categorical, got %s; select the categorical columns with a "+
+		"columns step", step, schema.Name(j), schema.Column(j).Kind)
 }
 
 // firstCodes returns the offset of each column's categories in a concatenated list, followed by its
@@ -156,45 +192,61 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 			return ctxerr.Check(ctx)
 		}
 		for j, v := range design.Row(X, i, buffer) {
-			switch {
-			case v != v:
-				f(i, j, missingCode)
-			case v == datasets.Unknown || isCode(v, levels[j]):
-				f(i, j, int(v))
-			default:
-				return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: first + i, Column: schema.Name(j),
-					Err: fmt.Errorf("%v is not the code of one of %d levels", v, levels[j])})
+			code, err := codeOf(step, v, first+i, j, levels[j], schema)
+			if err != nil {
+				return err
 			}
+			f(i, j, code)
 		}
 	}
 	return nil
 }
 
+// codeOf returns the code v of row i and column j, or an error if it is none.
+func codeOf(step string, v float64, i, j, levels int, schema datasets.Schema) (int, error) {
+	switch {
+	case v != v:
+		return missingCode, nil
+	case v == datasets.Unknown || isCode(v, levels):
+		return int(v), nil
+	}
+	return 0, fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: i, Column: schema.Name(j),
+		Err: fmt.Errorf("%v is not the code of one of %d levels", v, levels)})
+}
+
 // fittedOneHot is a fitted [OneHot].
 type fittedOneHot struct {
-	levels []int // number of categories of each input
-	first  []int // category c of input j has index first[j]+c
-	column []int // column of each category, −1 if none
+	levels []int         // number of categories of each input
+	first  []int         // category c of input j has index first[j]+c
+	column []int         // column of each category, −1 if none
+	labels []labelColumn // of text columns; nil if there are none
 	width  int
 }
 
 // Transform returns the encoded rows, a *sparse.CSR with the shared value 1.
 func (f *fittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("onehot", X, len(f.levels))
-	if err != nil {
-		return nil, err
+	var err error
+	if f.labels == nil {
+		if X, err = checkRows("onehot", X, len(f.levels)); err != nil {
+			return nil, err
+		}
 	}
 	n, _ := X.Dims()
 	indptr := make([]int, n+1)
 	indices := make([]uint32, 0, n*len(f.levels))
-	err = eachCode(ctx, "onehot", X, 0, f.levels, datasets.Schema{}, func(i, j, code int) {
+	add := func(i, j, code int) {
 		if code >= 0 {
 			if c := f.column[f.first[j]+code]; c >= 0 {
 				indices = append(indices, uint32(c))
 			}
 		}
 		indptr[i+1] = len(indices)
-	})
+	}
+	if f.labels != nil {
+		err = eachLabel(ctx, "onehot", X, 0, f.labels, f.levels, datasets.Schema{}, add)
+	} else {
+		err = eachCode(ctx, "onehot", X, 0, f.levels, datasets.Schema{}, add)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +255,10 @@ func (f *fittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 
 // Export adds the encoded rows to g. A number that is not a category code is encoded as zeros.
 func (f *fittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	if f.labels != nil {
+		return graph.Value{}, errors.New("names and lists of labels are strings, for which exports have no operations; " +
+			"serve the model file itself")
+	}
 	var inputs []int
 	var codes []float64
 	for j, n := range f.levels {
@@ -234,7 +290,9 @@ func (f *fittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 			if c < len(names) {
 				level = names[c]
 			}
-			columns = append(columns, encodedColumn(in, j, in.Name(j)+"="+level))
+			column := encodedColumn(in, j, in.Name(j)+"="+level)
+			column.EncodedKind = datasets.Categorical
+			columns = append(columns, column)
 		}
 	}
 	return in.WithColumns(columns)
@@ -244,6 +302,7 @@ func (f *fittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 func (f *fittedOneHot) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Ints("column", &f.column)
+	labelState(s, &f.labels, f.levels)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // TakesSparse reports true.
@@ -43,7 +44,7 @@ func (s SoftmaxFeatures) Requirements() []datasets.Requirement {
 
 // Requirements declares complete numeric columns, at least Inputs of them, and one for each value of γ.
 func (s Binning) Requirements() []datasets.Requirement {
-	out := spectral.Requirements("", s.Gamma)
+	out := spectral.Requirements(s.Kernel, s.Gamma)
 	if s.Inputs == 0 {
 		return out
 	}
@@ -52,7 +53,9 @@ func (s Binning) Requirements() []datasets.Requirement {
 }
 
 // Requirements declares that inputs must be numeric without missing values, and that targets are required.
-func (ARD) Requirements() []datasets.Requirement { return withTargets }
+func (s ARD) Requirements() []datasets.Requirement {
+	return append(spectral.Requirements(s.Kernel, kernel.Gamma{}), datasets.Requirement{Constraint: datasets.Targets})
+}
 
 // InferOutput returns complete numeric columns with the same names.
 func (ARD) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
@@ -123,13 +126,13 @@ func scaled(in datasets.InferredSchema) datasets.InferredSchema {
 // InferOutput returns in.
 func (Dense) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in }
 
-// Requirements declares that all inputs must be categorical.
-func (OneHot) Requirements() []datasets.Requirement { return categories }
+// Requirements declares that all inputs must be categorical, or text with categories.
+func (OneHot) Requirements() []datasets.Requirement {
+	return []datasets.Requirement{{Constraint: datasets.Labels}}
+}
 
 // InferOutput returns complete numeric columns.
-func (OneHot) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
-	return datasets.InferredSchema{}
-}
+func (OneHot) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.Encoded() }
 
 // Requirements declares that inputs must be categorical, and that targets are required.
 func (TargetEncode) Requirements() []datasets.Requirement {
@@ -137,9 +140,7 @@ func (TargetEncode) Requirements() []datasets.Requirement {
 }
 
 // InferOutput returns complete numeric columns.
-func (TargetEncode) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
-	return datasets.InferredSchema{}
-}
+func (TargetEncode) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.Encoded() }
 
 // Requirements declares that all inputs must be categorical.
 func (Hash) Requirements() []datasets.Requirement { return categories }
@@ -155,9 +156,7 @@ func (TFIDF) Requirements() []datasets.Requirement {
 }
 
 // InferOutput returns complete numeric columns.
-func (TFIDF) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
-	return datasets.InferredSchema{}
-}
+func (TFIDF) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.Encoded() }
 
 // Requirements declares that inputs must be categorical, without unknown categories unless Unknown allows them.
 func (s Ordinal) Requirements() []datasets.Requirement {

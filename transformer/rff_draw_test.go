@@ -179,7 +179,7 @@ func TestUnsupportedDraws(t *testing.T) {
 		{of(kernel.Product(term("laplacian", 1)), "orthogonal"), []string{`iid or qmc for kernel: {product: `}},
 		{of(kernel.Product(), "iid"), []string{`product must be a list of terms`}},
 		{of(kernel.Product(wrong), "iid"), []string{`term 1: nu must be a number > 0, got -1`}},
-		{of(kernel.Product(term("polynomial", 1)), "iid"), []string{`term 1: kernel must be gaussian, laplacian, cauchy, ` +
+		{of(kernel.Product(term("polynomial", 1)), "iid"), []string{`term 1 of a product must have kernel gaussian, laplacian, cauchy, ` +
 			`exponential, matern, rational_quadratic or powered_exponential, got "polynomial"`}},
 		{bad, []string{"features: must be an even number for the paired map, got 3",
 			`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},

@@ -160,6 +160,9 @@ func (f *FittedScaler) State(s *model.State) {
 
 // encodedColumn returns a numeric column that encodes column j of a schema.
 func encodedColumn(in datasets.Schema, j int, name string) datasets.Column {
+	if c := in.Column(j); c.EncodedFrom != "" {
+		return datasets.Column{Name: name, EncodedFrom: c.EncodedFrom, EncodedKind: c.EncodedKind}
+	}
 	return datasets.Column{Name: name, EncodedFrom: in.Name(j), EncodedKind: in.Column(j).Kind}
 }
 

@@ -523,23 +523,20 @@ func showColumns(out io.Writer, m experiment.Model) {
 func showRelevance(out io.Writer, r result.Relevance) {
 	const most = 20
 	t := columns(out)
-	printf(t, "input of %s\trelevance\n", r.Step)
+	if r.Terms {
+		printf(t, "term of %s\tshare of variance\n", r.Step)
+	} else {
+		printf(t, "input of %s\trelevance\n", r.Step)
+	}
 	for _, i := range r.Inputs[:min(most, len(r.Inputs))] {
 		printf(t, "%s\t%.3f\n", i.Name, i.Relevance)
 	}
 	t.Flush()
 	if more := len(r.Inputs) - most; more > 0 {
-		unused := 0
-		for _, i := range r.Inputs[most:] {
-			if i.Relevance == 0 {
-				unused++
-			}
-		}
-		if unused > 0 {
-			printf(out, "and %d more, %d of them without effect\n", more, unused)
-			return
-		}
 		printf(out, "and %d more\n", more)
+	}
+	if unused := r.Unused(); unused > 0 {
+		printf(out, "%d of %d inputs have relevance 0\n", unused, len(r.Inputs))
 	}
 }
 

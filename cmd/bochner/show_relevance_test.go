@@ -20,7 +20,7 @@ func TestShowRelevance(t *testing.T) {
 	}
 	var out strings.Builder
 	showRelevance(&out, r)
-	if !strings.Contains(out.String(), "and 10 more, 5 of them without effect") {
+	if !strings.Contains(out.String(), "and 10 more\n5 of 30 inputs have relevance 0\n") {
 		t.Error(out.String())
 	}
 }

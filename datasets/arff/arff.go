@@ -131,7 +131,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 func (f *file) checkStrings(stringColumns []int) error {
 	for _, j := range stringColumns {
 		c := f.form.Columns[j]
-		_, known := f.o.Kinds[c.Name]
+		_, known := f.o.KindOf(c.Name)
 		if !known && !slices.Contains(f.o.Drop, c.Name) && !slices.Contains(f.o.Target, c.Name) && f.o.Group != c.Name &&
 			f.o.Schema == nil {
 			return &datasets.LineError{File: f.path, Line: c.Line,

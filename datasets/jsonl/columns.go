@@ -97,7 +97,7 @@ func (c *columns) fromSchema(o *Options) {
 				continue
 			}
 			k := c.add(column.Name)
-			c.strs[k] = column.Kind != datasets.Numeric
+			c.strs[k] = column.Kind != datasets.Numeric || column.Format.Unit != ""
 		}
 	}
 	for _, name := range slices.Concat(o.Target, []string{o.Weight, o.Group}, o.Drop, o.Passthrough) {
@@ -217,12 +217,12 @@ func (c *columns) declare(shapes []columnValues, o *Options) error {
 	for k := range c.form {
 		column, s := &c.form[k], &shapes[k]
 		drop := slices.ContainsFunc(o.Drop, func(name string) bool { return c.find(name) == k })
-		kind, given := o.Kinds[column.Name]
+		kind, given := o.KindOf(column.Name)
 		_, date := o.Dates[column.Name]
 		target := slices.ContainsFunc(o.Target, func(name string) bool { return c.find(name) == k })
 		all := s.numbers + s.labels + s.strs
 		textual := s.strs > 0 || target && s.numbers == 0 && s.labels > 0
-		c.strs[k] = textual || given && kind != datasets.Numeric
+		c.strs[k] = textual || given && (kind != datasets.Numeric || o.Formats[column.Name].Unit != "")
 		switch {
 		case drop:
 		case s.nested > 0:

@@ -23,9 +23,11 @@ import (
 // to its predictions: for positive amounts with proportional errors or long tails, such as prices
 // and counts. Several targets are transformed independently.
 //
+//	none         z = y                any number: the model itself, in a search over transforms
 //	log          z = ln y             targets > 0
 //	signed_log   z = ±ln(1 + |y|)     any number; for y ≥ 0 this is log(1 + y)
 //	sqrt         z = ±√|y|            any number
+//	power        z = ±|y|^Exponent    any number; between log and none for exponents from 0 to 1
 //	quantile     z = Φ⁻¹(rank of y)   normally distributed targets; predictions are in the training range
 //	standardize  z = (y − mean)/std   mean 0 and variance 1
 //
@@ -47,10 +49,12 @@ import (
 // model of logarithms needs it where it extrapolates: an error of 2 in ln y is a factor of 7. The ends
 // of intervals and standard deviations are not limited. Limits "" is none.
 //
-// A search shares all work of the inner estimator; for quantile, standardize, Smear and range within
+// A search over Transform fits Ridge and KernelRidge once for all transforms, whose targets are
+// right-hand sides of the same systems. It shares all work of any inner estimator; for quantile, standardize, Smear and range within
 // each fold, for auto nothing. Fit returns an error with the number of the first row for which log is undefined.
 type Target struct {
 	Transform string
+	Exponent  float64 // of power, > 0
 	Smear     bool
 	Limits    string // none, range or auto
 	Estimator estimator.Estimator
@@ -58,12 +62,13 @@ type Target struct {
 
 // NewTarget returns the spec that fits of to logarithms of the targets.
 func NewTarget(inner estimator.Estimator) Target {
-	return Target{Transform: "log", Limits: "none", Estimator: specs.ByValue(inner)}
+	return Target{Transform: "log", Exponent: 0.25, Limits: "none", Estimator: specs.ByValue(inner)}
 }
 
-// Params declares the transform, smear, limits, and the parameters of the model, below of.
+// Params declares the transform, its exponent, smear, limits, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {
 	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", monotone.Kinds...)
+	l.Float(&s.Exponent, "exponent", "exponent of power", param.Positive)
 	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals, instead of the median")
 	l.Choice(&s.Limits, "limits", "whether predictions stay in the range of the training targets; auto: where that "+
 		"lowers cross-validated squared errors", "none", "range", "auto")

@@ -3,6 +3,7 @@ package meta
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -16,6 +17,8 @@ import (
 // FitBatch transforms the targets, passes them to FitBatch of the inner estimators, and transforms
 // the predictions back. If the transform and the limits do not depend on the training rows, one batch serves all
 // folds, and leave-one-out is as exact as that of the inner estimators; else there is one batch per
+// fold. Several transforms of a model that is linear in its targets, as Ridge and KernelRidge are, are
+// right-hand sides of one fit; one that depends on the training rows is another right-hand side for each
 // fold. Candidates with Smear, which uses training residuals, or Limits auto are fitted individually.
 func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := share.Specs[Target](b)
@@ -28,10 +31,14 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 		if wrong == nil && b.LeaveOneOut {
 			wrong = spec.checkLeaveOneOut(b.GCV)
 		}
-		return Target{Transform: spec.Transform, Smear: spec.Smear, Limits: spec.Limits}, spec.named(wrong)
+		return spec.transformOnly(), spec.named(wrong)
 	})
 	if err != nil {
 		return nil, err
+	}
+	groups, shared, err = fitJointly(ctx, b, specs, groups)
+	if err != nil {
+		return shared, err
 	}
 	for _, which := range groups {
 		names, err := specs[which[0]].fitSameTransform(ctx, subBatch(b, which))
@@ -142,6 +149,143 @@ func withTargets(data datasets.Set, y []float64, count int) datasets.Set {
 	return data
 }
 
+// transformOnly returns s without its model, equal for specs with the same transform.
+func (s Target) transformOnly() Target {
+	s.Estimator = nil
+	if s.Transform != "power" {
+		s.Exponent = 0
+	}
+	return s
+}
+
+// sharesFits reports whether candidates with other transforms can share the fits of s.
+func (s Target) sharesFits() bool { return !s.individual() && share.LinearInTargets(s.Estimator) }
+
+// rightHandSides are the transformed targets of some candidates.
+type rightHandSides struct {
+	which   []int        // candidates
+	learned []transforms // by fold
+	first   []int        // first column of each fold
+}
+
+// fitJointly fits the groups of candidates with one transform each that share fits, if there are several: each
+// distinct inner estimator once, to the targets of all transforms. It returns the other groups.
+func fitJointly(ctx context.Context, b share.Batch, specs []Target, groups [][]int) (rest [][]int,
+	shared []string, err error) {
+	var joint []rightHandSides
+	var columns [][]float64
+	group := map[int]int{} // by candidate
+	var all []int
+	for _, which := range groups {
+		one := rightHandSides{which: which}
+		own, failed := [][]float64(nil), slices.ContainsFunc(which, func(i int) bool { return !specs[i].sharesFits() })
+		for f := 0; f < len(b.Folds) && !failed; f++ {
+			spec, mapped, learned := specs[which[0]], datasets.Set{}, transforms(nil)
+			switch {
+			case spec.learns():
+				learned, mapped, err = spec.transformedFold(b.Data, b.Folds[f].Train)
+			case f == 0:
+				learned, mapped, err = spec.transformed(b.Data)
+			default:
+				one.learned, one.first = append(one.learned, one.learned[0]), append(one.first, one.first[0])
+				continue
+			}
+			if failed = err != nil; failed {
+				break // each fold reports its own error
+			}
+			y, count, _ := design.BlockTargets(0, mapped)
+			one.learned, one.first = append(one.learned, learned), append(one.first, len(columns)+len(own))
+			for j := range count {
+				column := make([]float64, len(y)/count)
+				for i := range column {
+					column[i] = y[i*count+j]
+				}
+				own = append(own, column)
+			}
+		}
+		if failed {
+			rest = append(rest, which)
+			continue
+		}
+		for _, i := range which {
+			group[len(all)] = len(joint)
+			all = append(all, i)
+		}
+		joint, columns = append(joint, one), append(columns, own...)
+	}
+	if len(joint) < 2 {
+		return groups, nil, nil
+	}
+	wide := mat.NewDense(b.Data.Rows(), len(columns), nil)
+	for j, column := range columns {
+		wide.SetCol(j, column)
+	}
+	outer := subBatch(b, all)
+	inner := innerCandidates(outer.Candidates, Target{}.modelOf)
+	of, distinct := deduplicate(inner)
+	part := subBatch(b, all)
+	part.Data.Y, part.Data.Targets = nil, wide
+	part.Data.Schema.Targets = make([]datasets.Column, len(columns))
+	part.Candidates = make([]share.Candidate, len(distinct))
+	for k, i := range distinct {
+		part.Candidates[k] = inner[i]
+	}
+	members := func(k, fold int) (out []int) {
+		for i, d := range of {
+			if d == k && outer.Includes(i, fold) {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	part.Include = func(k, fold int) bool { return len(members(k, fold)) > 0 }
+	var mu sync.Mutex
+	whole := map[[2]int]share.Outcome{} // outcomes of FitOne, which includes this wrapper
+	if outer.FitOne != nil {
+		part.FitOne = func(ctx context.Context, k, fold int) (out share.Outcome) {
+			for _, i := range members(k, fold) {
+				out = outer.FitOne(ctx, i, fold)
+				mu.Lock()
+				whole[[2]int{i, fold}] = out
+				mu.Unlock()
+			}
+			return out
+		}
+	}
+	part.Yield = func(k, fold int, out share.Outcome) error {
+		same := members(k, fold)
+		for _, i := range same {
+			mu.Lock()
+			own, done := whole[[2]int{i, fold}]
+			mu.Unlock()
+			if !done {
+				g := joint[group[i]]
+				own = out
+				own.Seconds /= float64(len(same))
+				if out.Err == nil {
+					own.Prediction, own.Err = g.learned[fold].ofColumns(out.Targets, g.first[fold])
+					own.Err = b.Data.AtRows(own.Err, b.Folds[fold].Test)
+				}
+				own.Err = Target{}.named(own.Err)
+			}
+			if err := outer.Yield(i, fold, own); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	shared, err = fitBatch(ctx, part)
+	return rest, append(shared, "targets"), err
+}
+
+// ofColumns returns the prediction for the targets whose transforms begin at a column of wide.
+func (m transforms) ofColumns(wide *mat.Dense, first int) (share.Prediction, error) {
+	n, _ := wide.Dims()
+	p, err := m.back(estimator.Prediction{Values: mat.Col(nil, first, wide),
+		Targets: mat.DenseCopyOf(wide.Slice(0, n, first, first+len(m)))})
+	return share.Prediction(p), err
+}
+
 // modelOf returns the inner estimator of a candidate.
 func (Target) modelOf(c share.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
@@ -165,7 +309,14 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 	if err != nil {
 		return 0, s.named(err)
 	}
+	columns := map[Target]int{} // of transforms that share fits
 	for _, spec := range specs {
+		if spec.sharesFits() {
+			columns[spec.transformOnly()] = 1
+			if spec.learns() {
+				columns[spec.transformOnly()] = len(b.Folds)
+			}
+		}
 		if err = checkModel(spec, spec.Estimator); err == nil && b.LeaveOneOut {
 			err = spec.checkLeaveOneOut(b.GCV)
 		}
@@ -177,6 +328,13 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 		}
 	}
 	b.Candidates = innerCandidates(b.Candidates, s.modelOf)
+	if len(columns) > 1 {
+		all := 0
+		for _, n := range columns {
+			all += n
+		}
+		b.Shape.Outputs = all * max(b.Shape.Outputs, 1)
+	}
 	bytes, err := planBatch(b)
 	return bytes, s.named(err)
 }

@@ -19,12 +19,12 @@ import (
 func TestTargetConformance(t *testing.T) {
 	svr := estimator.NewSVR()
 	svr.Tol, svr.MaxIter, svr.Epsilon = 1e-11, 20_000, 0.1
-	for _, transform := range []string{"log", "signed_log", "sqrt", "quantile", "standardize"} {
+	for _, transform := range []string{"none", "log", "signed_log", "sqrt", "power", "quantile", "standardize"} {
 		for _, smear := range []bool{false, true} {
 			s := target(transform, estimator.NewRidge())
 			s.Smear = smear
 			t.Run(transform, func(t *testing.T) {
-				estimatortest.Run(t, s, estimatortest.Options{Amounts: transform == "log", Origin: transform != "standardize"})
+				estimatortest.Run(t, s, estimatortest.Options{Amounts: transform == "log", Origin: transform != "standardize" && transform != "none"})
 			})
 		}
 	}
@@ -55,6 +55,8 @@ func TestTargetIsTheModelOnTransformedTargets(t *testing.T) {
 	for name, by := range map[string][2]func(float64) float64{
 		"log":        {math.Log, math.Exp},
 		"signed_log": {math.Log1p, func(z float64) float64 { return math.Copysign(math.Expm1(math.Abs(z)), z) }},
+		"none":       {func(y float64) float64 { return y }, func(z float64) float64 { return z }},
+		"power":      {func(y float64) float64 { return math.Pow(y, 0.25) }, func(z float64) float64 { return z * z * z * z * math.Copysign(1, z) }},
 		"sqrt":       {math.Sqrt, func(z float64) float64 { return z * math.Abs(z) }},
 	} {
 		mapped := data
@@ -203,6 +205,89 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	loo.Candidates = share.Candidates(target("log", estimator.NewSVR()))
 	if _, err := target("log", estimator.NewSVR()).PlanBatch(loo); err == nil {
 		t.Error("svr leaves one out")
+	}
+}
+
+// counted is a ridge regression that counts the candidates of batches.
+type counted struct {
+	estimator.Ridge
+	candidates *int
+}
+
+func (c counted) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+	*c.candidates += len(b.Candidates)
+	b.Candidates = slices.Clone(b.Candidates)
+	for i := range b.Candidates {
+		b.Candidates[i].Estimator = b.Candidates[i].Estimator.(counted).Ridge
+	}
+	return c.Ridge.FitBatch(ctx, b)
+}
+
+// TestTransformsShareFits checks that a search over transforms fits each distinct model once for all of them, with the
+// predictions of separate fits; and that transforms that fail or need the residuals are fitted separately.
+func TestTransformsShareFits(t *testing.T) {
+	candidates := 0
+	strong := estimator.NewRidge()
+	strong.Alpha = 30
+	kernel := estimator.NewKernelRidge()
+	kernel.Alpha = 0.1
+	transforms := []string{"none", "log", "sqrt", "power", "quantile", "standardize"}
+	for _, targets := range []int{1, 2} {
+		data := amounts(120, targets)
+		folds, err := datasets.KFold{Folds: 4}.Split(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, inner := range map[string][]estimator.Estimator{
+			"ridge":        {counted{estimator.NewRidge(), &candidates}, counted{strong, &candidates}},
+			"kernel_ridge": {kernel},
+			"svr":          {estimator.NewSVR()}, // not linear
+		} {
+			if name == "svr" && targets > 1 {
+				continue
+			}
+			var list []estimator.Estimator
+			for _, transform := range transforms {
+				for _, one := range inner {
+					list = append(list, target(transform, one))
+				}
+			}
+			ranged := target("log", inner[0])
+			ranged.Limits = "range"
+			list = append(list, ranged)
+			candidates = 0
+			shared, out := together(t, data, 4, list...)
+			if name == "ridge" && candidates != len(inner) {
+				t.Errorf("%d candidates were fitted, want the %d distinct ones", candidates, len(inner))
+			}
+			if slices.Contains(shared, "targets") != (name != "svr") {
+				t.Errorf("%s shares %v", name, shared)
+			}
+			for i, spec := range list {
+				for f, fold := range folds {
+					want := predicted(t, spec, data.Select(fold.Train), data.Select(fold.Test).X)
+					got := out[i][f]
+					if got.Err != nil || (got.Targets == nil) != (want.Targets == nil) {
+						t.Fatalf("%s, candidate %d, fold %d: %v, targets %v", name, i, f, got.Err, got.Targets)
+					}
+					alike(t, name, got.Values, want.Values, 1e-6)
+					if want.Targets != nil {
+						alike(t, name, got.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data, 1e-6)
+					}
+				}
+			}
+		}
+	}
+
+	data := amounts(30, 1)
+	data.Y[17] = -1
+	_, out := together(t, data, 3, target("log", strong), target("none", strong), target("sqrt", strong))
+	for i := range out {
+		for f, one := range out[i] { // the log of row 17, which fold 1 tests on
+			if (one.Err != nil) != (i == 0 && f != 1) {
+				t.Errorf("candidate %d, fold %d: %v", i, f, one.Err)
+			}
+		}
 	}
 }
 

@@ -33,6 +33,10 @@ func (s Target) learnTransforms(y []float64, count int, weights []float64) trans
 				column, w = append(column, y[i]), append(w, weights[i/count])
 			}
 		}
+		if s.Transform == "power" {
+			out[j] = monotone.Power(s.Exponent)
+			continue
+		}
 		out[j] = monotone.Learn(s.Transform, column, w)
 	}
 	for j, r := range targetRanges(y, count, weights) {

@@ -145,13 +145,25 @@ type LearningCurve struct {
 	Scores []float64 `json:"scores"`
 }
 
-// Relevance is the learned relevance of the inputs of a step, from 0 to 1, in descending order.
+// Relevance is the learned relevance of the inputs of a step, from 0 to 1, in descending order. Of Terms
+// it is the share in the variance of the predictions.
 type Relevance struct {
 	Step   string `json:"step"`
+	Terms  bool   `json:"terms,omitempty"` // whether the inputs are the terms of an additive kernel
 	Inputs []struct {
 		Name      string  `json:"name"`
 		Relevance float64 `json:"relevance"`
 	} `json:"inputs"`
+}
+
+// Unused returns the number of inputs of relevance 0.
+func (r Relevance) Unused() (n int) {
+	for _, one := range r.Inputs {
+		if one.Relevance == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Shapley summarizes the Shapley values of evenly spaced rows.

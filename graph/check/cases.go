@@ -108,6 +108,7 @@ func cases() []oneCase {
 		{"target_limits", regression, numbers +
 			"- target: {transform: signed_log, limits: range, estimator: [{rff: {features: 60}}, ridge]}\n"},
 		{"target_sqrt", regression, numbers + "- target: {transform: sqrt, estimator: [{rff: {features: 60}}, ridge]}\n"},
+		{"target_power", regression, numbers + "- target: {transform: power, estimator: [{rff: {features: 60}}, ridge]}\n"},
 		{"target_quantile", regression, numbers + "- target: {transform: quantile, estimator: ridge}\n"},
 		{"calibrated_sigmoid", binary, numbers + "- rff: {features: 60}\n- calibrated: {estimator: svm}\n"},
 		{"calibrated_isotonic", classes, numbers +

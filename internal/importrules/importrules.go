@@ -126,7 +126,7 @@ var Allowed = map[string][]string{
 		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
-	"internal/spectral": {"datasets", "kernel", "internal/design", "internal/kern", "model", "sparse"},
+	"internal/spectral": {"datasets", "kernel", "param", "internal/design", "internal/kern", "model", "sparse"},
 	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
@@ -165,7 +165,7 @@ var Allowed = map[string][]string{
 	"pipeline": {"internal/registry", "internal/share", "internal/predictorstate", "graph",
 		"pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
-		"internal/memory", "datasets/pass"},
+		"internal/memory", "datasets/pass", "kernel"},
 	// what is known of rows in addition to predictions
 	"internal/metricinput": {"estimator", "metrics", "datasets", "param"},
 	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",

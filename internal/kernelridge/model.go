@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // KernelParams are the parameters of a kernel.
@@ -83,4 +84,48 @@ func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, 
 		}
 	}
 	return nil
+}
+
+// sharedRows is the maximum number of rows that shares of the variance are computed at.
+const sharedRows = 256
+
+// Terms returns the products of a sum of kernels of columns and their shares of the variance of f, nil for
+// other kernels. With f = Σ_s f_s + b the share of f_s is cov(f_s, f)/var(f) at the rows x_i, at most 256
+// evenly spaced ones, summed over the outputs. The shares add up to 1.
+func (m *Model) Terms(ctx context.Context) ([]kernel.Summand, []float64, error) {
+	list := kernel.Name(m.Kernel).Summands()
+	if len(list) < 2 {
+		return nil, nil, nil
+	}
+	at := datasets.Set{X: m.X}.EvenlySpaced(sharedRows).X
+	n, _ := at.Dims()
+	t := len(m.Intercept)
+	parts, sum := make([][]float64, len(list)), make([]float64, n*t)
+	for s, one := range list {
+		part := *m
+		part.Kernel, part.Intercept = string(kernel.Product(one.Product...)), make([]float64, t)
+		if err := part.Prepare(); err != nil {
+			return nil, nil, err
+		}
+		parts[s] = make([]float64, n*t)
+		if err := part.Scores(ctx, parts[s], at); err != nil {
+			return nil, nil, err
+		}
+		kern.Scale(one.Weight, parts[s])
+		kern.Axpy(1, parts[s], sum)
+	}
+	means := columnSums(sum, t)
+	for i := range sum {
+		sum[i] -= means[i%t] / float64(n)
+	}
+	total, shares := 0.0, make([]float64, len(list))
+	for s := range list {
+		shares[s] = kern.Dot(parts[s], sum)
+		total += shares[s]
+	}
+	if !(total > 0) {
+		return nil, nil, nil // constant
+	}
+	kern.Scale(1/total, shares)
+	return list, shares, nil
 }

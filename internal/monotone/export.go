@@ -17,6 +17,9 @@ func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 		return g.Where(g.Less(z, g.Scalar(0)), g.Neg(size), size)
 	case "sqrt":
 		return g.Mul(z, g.Abs(z))
+	case "power":
+		size := g.Exp(g.Mul(g.Log(g.Abs(z)), g.Scalar(1/t.scale))) // 0 at 0, whose logarithm is −∞
+		return g.Where(g.Less(z, g.Scalar(0)), g.Neg(size), size)
 	case "quantile":
 		const reach, pieces = 9, 72 // Φ rounds to 0 or 1 outside ±reach
 		share := g.ChebyshevApprox(z, -reach, reach, pieces,
@@ -45,7 +48,7 @@ func (t *Transform) exportUnlimited(g *graph.Graph, z graph.Value) graph.Value {
 // ExportDeviation adds [Transform.Deviation] to g, for z and std of width 1.
 func (t *Transform) ExportDeviation(g *graph.Graph, z, std graph.Value) graph.Value {
 	switch t.kind {
-	case "standardize":
+	case "none", "standardize":
 		return g.Mul(std, g.Scalar(t.scale))
 	case "log":
 		v := g.Square(std)

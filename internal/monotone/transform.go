@@ -9,7 +9,7 @@ import (
 )
 
 // Kinds are the names of the transforms.
-var Kinds = []string{"log", "signed_log", "sqrt", "quantile", "standardize"}
+var Kinds = []string{"none", "log", "signed_log", "sqrt", "power", "quantile", "standardize"}
 
 // Learns reports whether a kind of transform has fitted parameters.
 func Learns(kind string) bool { return kind == "quantile" || kind == "standardize" }
@@ -17,7 +17,7 @@ func Learns(kind string) bool { return kind == "quantile" || kind == "standardiz
 // Transform is a fitted increasing function of one number, with its inverse.
 type Transform struct {
 	kind         string
-	shift, scale float64   // of standardize
+	shift, scale float64   // of standardize; scale is the exponent of power
 	values       []float64 // of quantile: ascending numbers …
 	ranks        []float64 // … and their cumulative weight fractions
 	residuals    []float64 // ascending residuals of transformed numbers for the mean; nil for the median
@@ -44,6 +44,9 @@ func Learn(kind string, y, weights []float64) *Transform {
 	return t
 }
 
+// Power returns the transform ±|y|^exponent, for an exponent above 0.
+func Power(exponent float64) *Transform { return &Transform{kind: "power", scale: exponent} }
+
 // Positive reports whether the transform takes numbers above 0 only.
 func (t *Transform) Positive() bool { return t.kind == "log" }
 
@@ -55,7 +58,7 @@ func (t *Transform) Smear(r *Residuals) {
 		t.residuals, t.shares = nil, nil
 	case t.kind == "log": // the mean of exp(z+e) is exp(z)·mean(exp e)
 		t.residuals, t.shares = []float64{r.logMeanExp()}, []float64{1}
-	case t.kind == "standardize":
+	case t.kind == "none", t.kind == "standardize":
 		t.residuals, t.shares = []float64{r.all.mean}, []float64{1}
 	default:
 		t.residuals, t.shares = r.spread()
@@ -132,6 +135,8 @@ func (t *Transform) Forward(y float64) float64 {
 		return math.Copysign(math.Log1p(math.Abs(y)), y)
 	case "sqrt":
 		return math.Copysign(math.Sqrt(math.Abs(y)), y)
+	case "power":
+		return math.Copysign(math.Pow(math.Abs(y), t.scale), y)
 	case "quantile":
 		return math.Sqrt2 * math.Erfinv(2*Interpolate(t.values, t.ranks, y)-1)
 	}
@@ -147,6 +152,8 @@ func (t *Transform) Inverse(z float64) float64 {
 		return math.Copysign(math.Expm1(math.Abs(z)), z)
 	case "sqrt":
 		return math.Copysign(z*z, z)
+	case "power":
+		return math.Copysign(math.Pow(math.Abs(z), 1/t.scale), z)
 	case "quantile":
 		return Interpolate(t.ranks, t.values, 0.5*math.Erfc(-z/math.Sqrt2))
 	}
@@ -180,7 +187,7 @@ func (t *Transform) unlimited(z float64) float64 {
 func (t *Transform) Deviation(z, std float64) float64 {
 	v := std * std
 	switch t.kind {
-	case "standardize":
+	case "none", "standardize":
 		return t.scale * std
 	case "log":
 		return math.Exp(z+v/2) * math.Sqrt(math.Expm1(v))

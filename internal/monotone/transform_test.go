@@ -40,6 +40,9 @@ func TestInverse(t *testing.T) {
 			t.Errorf("%s takes positive numbers only: %v", kind, one.Positive())
 		}
 	}
+	if one := Power(0.25); one.Forward(-16) != -2 || math.Abs(one.Inverse(-2)+16) > 1e-12 || one.Positive() {
+		t.Errorf("the fourth root of −16 is %v, its inverse %v", one.Forward(-16), one.Inverse(-2))
+	}
 	for _, kind := range []string{"signed_log", "sqrt"} {
 		if one := Learn(kind, nil, nil); one.Forward(-3) != -one.Forward(3) || one.Inverse(one.Forward(-4)) > -3.99 {
 			t.Errorf("%s of negative numbers", kind)

@@ -158,6 +158,8 @@ func (k *Kernel) export(g *graph.Graph, s graph.Value) graph.Value {
 			out = g.Mul(out, base)
 		}
 		return out
+	case sigmoid:
+		return g.Tanh(g.Add(s, g.Scalar(k.parameter)))
 	case cosine:
 		return s
 	case rationalQuadratic:

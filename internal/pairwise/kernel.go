@@ -38,18 +38,20 @@ const (
 	laplacian
 	cauchyKernel
 	polynomial
+	sigmoid
 	cosine
 	columnKernel
 	ownShape
 )
 
-// Kernels are the kernels by name: [spectral.AllFourierKernels], those that are not shift-invariant, and
-// precomputed. There are registered kernels, too.
+// Kernels are the kernels by name that are positive definite, if the values are for precomputed:
+// [spectral.AllFourierKernels], those that are not shift-invariant, and precomputed. [NewKernel] has
+// registered kernels, too, and sigmoid, which is indefinite.
 var Kernels = append(slices.Clip(spectral.AllFourierKernels), "polynomial", "cosine", "chi2",
 	string(kernel.Precomputed))
 
-// NewKernel returns the kernel of [Kernels] with the given name and shape parameters, a registered kernel,
-// or a resolved kernel of columns.
+// NewKernel returns the kernel of [Kernels] or sigmoid with the given name and shape parameters, a
+// registered kernel, or a resolved kernel of columns.
 func NewKernel(name string, s spectral.Shape) (*Kernel, bool) {
 	if k, ok := ownKernel(name); ok {
 		return k, true
@@ -62,6 +64,8 @@ func NewKernel(name string, s spectral.Shape) (*Kernel, bool) {
 	switch {
 	case name == "polynomial":
 		k.shape, k.Metric, k.degree, k.parameter, k.spectral.Power = polynomial, Dot, s.Degree, s.Coef0, 0.5
+	case name == "sigmoid":
+		k.shape, k.Metric, k.parameter, k.spectral.Power = sigmoid, Dot, s.Coef0, 0.5
 	case name == "cosine":
 		k.shape, k.Metric = cosine, Cosine // γ⁰ = 1
 	case name == "chi2":
@@ -118,6 +122,8 @@ func Diagonal[T kern.Float](k *Kernel, x Rows[T]) []float64 {
 	}
 	for i, norm := range x.norms {
 		switch {
+		case k.shape == sigmoid:
+			out[i] = math.Tanh(float64(norm + T(k.parameter)))
 		case k.Metric == Dot:
 			out[i] = float64(power(norm+T(k.parameter), k.degree))
 		case k.Metric == Cosine && norm == 0:
@@ -175,6 +181,10 @@ func values[T kern.Float](k *Kernel, scale T, row, buffer []T) {
 	case polynomial:
 		for j, s := range row {
 			row[j] = power(scale*s+T(k.parameter), k.degree)
+		}
+	case sigmoid:
+		for j, s := range row {
+			row[j] = T(math.Tanh(float64(scale*s + T(k.parameter))))
 		}
 	case cauchyKernel:
 		for j, p := range row {

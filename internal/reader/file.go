@@ -194,7 +194,14 @@ func (f Files) Roles(names []string) datasets.Roles {
 		if r.Kinds == nil {
 			r.Kinds = map[string]datasets.Kind{}
 		}
-		r.Kinds[name], _ = parseKind(word) // checked when it was set
+		var format datasets.Format
+		if r.Kinds[name], format, _ = parseKind(word); format != (datasets.Format{}) { // checked when it was set
+			delete(r.Kinds, name)
+			if r.Formats == nil {
+				r.Formats = map[string]datasets.Format{}
+			}
+			r.Formats[name] = format
+		}
 	}
 	switch {
 	case len(f.Target) > 0:

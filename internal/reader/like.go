@@ -66,7 +66,8 @@ func (f Files) openMatching(ctx context.Context, paths []string, like MatchOptio
 		f.SVMLight.Features = like.Cols
 	}
 	roles := f.Roles(nil)
-	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &like.Schema
+	roles.Task, roles.Kinds, roles.Formats, roles.Target = datasets.AnyTask, nil, nil, nil
+	roles.Schema = &like.Schema
 	roles.Drop, roles.Passthrough, roles.Unlabeled = slices.Clone(f.Drop), like.Keep, !like.Scored
 	for _, role := range []*string{&roles.Weight, &roles.Group} {
 		if !like.Scored {

@@ -131,10 +131,10 @@ func (p Paths) String() string {
 	return fmt.Sprintf("%s and %d more", p[0], len(p)-1)
 }
 
-// Kinds are the kinds of columns by name: numeric, categorical or text.
+// Kinds are the kinds of columns by name: numeric, categorical or text, or a [datasets.Format] as a string.
 type Kinds map[string]string
 
-// Set takes a map of names to kinds.
+// Set takes a map of names to kinds, or to {number: UNIT} or {labels: DELIMITER}.
 func (k *Kinds) Set(plain any) error {
 	given, ok := plain.(map[string]any)
 	if !ok {
@@ -143,8 +143,15 @@ func (k *Kinds) Set(plain any) error {
 	out := Kinds{}
 	for name, v := range given {
 		kind, ok := v.(string)
+		if option, is := v.(map[string]any); is && len(option) == 1 {
+			for key, value := range option {
+				text, isText := value.(string)
+				ok = isText && (key == "number" || key == "labels")
+				kind = key + " " + text
+			}
+		}
 		if !ok {
-			return param.FieldError{Constraint: k.Constraint()}
+			return param.FieldError{Constraint: k.Constraint(), Hint: name + " has something else"}
 		}
 		out[name] = kind
 	}
@@ -157,19 +164,25 @@ func (k *Kinds) Get() any {
 	out := map[string]any{}
 	for name, kind := range *k {
 		out[name] = kind
+		switch _, format, _ := parseKind(kind); {
+		case format.Unit != "":
+			out[name] = map[string]any{"number": format.Unit}
+		case format.Delimiter != "":
+			out[name] = map[string]any{"labels": format.Delimiter}
+		}
 	}
 	return out
 }
 
 // Constraint describes the values that Set accepts.
 func (k *Kinds) Constraint() string {
-	return "names of columns, each with numeric, categorical or text"
+	return "names of columns, each with numeric, categorical, text, name, {number: UNIT} or {labels: DELIMITER}"
 }
 
 // Check looks for a kind that does not exist.
 func (k *Kinds) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(*k)) {
-		if _, err := parseKind((*k)[name]); err != nil {
+		if _, _, err := parseKind((*k)[name]); err != nil {
 			return param.FieldError{Constraint: k.Constraint(), Hint: fmt.Sprintf("%s is %q", name, (*k)[name])}
 		}
 	}
@@ -281,12 +294,17 @@ func (d Dates) Columns(names []string) []string {
 	return out
 }
 
-// parseKind returns the kind with the given name.
-func parseKind(name string) (datasets.Kind, error) {
+// parseKind returns the kind or the format with the given name.
+func parseKind(name string) (datasets.Kind, datasets.Format, error) {
 	for k := datasets.Numeric; k <= datasets.Text; k++ {
 		if k.String() == name {
-			return k, nil
+			return k, datasets.Format{}, nil
 		}
 	}
-	return datasets.Numeric, fmt.Errorf("kind must be numeric, categorical or text, got %q", name)
+	format, err := datasets.ParseFormat(name)
+	if err != nil || name == "" {
+		return datasets.Numeric, format, fmt.Errorf("kind must be numeric, categorical, text, name, number or labels, got %q",
+			name)
+	}
+	return format.Kind(), format, nil
 }

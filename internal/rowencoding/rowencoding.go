@@ -3,6 +3,7 @@ package rowencoding
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ type Field struct {
 	Kind    datasets.Kind  // of the column or target
 	Levels  []string       // of a categorical one
 	Date    *datasets.Date // nil for none
+	Unit    string         // of numbers with a unit
 
 	codes   map[string]float64  // of the levels; nil before Index
 	numbers map[float64]float64 // codes of the levels that are numbers; nil before Index
@@ -35,8 +37,17 @@ type Field struct {
 // Ignored reports whether the field is no input.
 func (f *Field) Ignored() bool { return f.Columns == nil }
 
-// Constraint describes how a date is written.
+// IsString reports whether the values are strings only: dates, text, and numbers with a unit.
+func (f *Field) IsString() bool { return f.Date != nil || f.Unit != "" || f.Kind == datasets.Text }
+
+// Constraint describes how a value is written for which [Field.IsString] is true.
 func (f *Field) Constraint() string {
+	switch {
+	case f.Unit != "":
+		return fmt.Sprintf("a number with the unit %s, such as \"8 %[1]s\"", f.Unit)
+	case f.Date == nil:
+		return "a string"
+	}
 	switch f.Date.Order {
 	case "dmy":
 		return "a date such as 2024-03-31 or 31/3/2024"
@@ -52,7 +63,7 @@ type Coding struct {
 	Width   int             // columns
 	Fields  []Field         // columns in order, then dates, then ignored fields
 	Missing map[string]bool // missing-value markers
-	Numeric bool            // no column is categorical
+	Numeric bool            // all columns are plain numbers
 	schema  datasets.Schema
 	texts   []int             // text columns
 	strings *textrows.Strings // of the rows of a request
@@ -79,12 +90,13 @@ func New(schema datasets.Schema, width int, missing []string, dates map[string]d
 		if column.Kind == datasets.Text {
 			c.texts = append(c.texts, j)
 		}
-		c.Numeric = c.Numeric && column.Kind == datasets.Numeric
-		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Categories, target: -1})
+		c.Numeric = c.Numeric && column.Kind == datasets.Numeric && column.Format.Unit == ""
+		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Categories,
+			Unit: column.Format.Unit, target: -1})
 	}
 	c.addDates(dates)
 	for k, t := range schema.Targets {
-		c.add(Field{Name: t.Name, Kind: t.Kind, Levels: t.Categories, target: k})
+		c.add(Field{Name: t.Name, Kind: t.Kind, Levels: t.Categories, Unit: t.Format.Unit, target: k})
 	}
 	for _, name := range ignored {
 		c.add(Field{Name: name, target: -1})
@@ -243,8 +255,15 @@ func (c *Coding) Code(row []float64, f *Field, text []byte) (want string) {
 		}
 		row[f.Columns[0]] = code
 	default:
-		v, ok := decimal(string(text))
-		if !ok {
+		number, ok := string(text), true
+		if f.Unit != "" {
+			number, ok = datasets.Format{Unit: f.Unit}.Number(number)
+		}
+		v, isNumber := decimal(number)
+		switch {
+		case f.Unit != "" && !(ok && isNumber):
+			return f.Constraint()
+		case !isNumber:
 			return "a number"
 		}
 		row[f.Columns[0]] = v

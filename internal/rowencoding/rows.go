@@ -102,8 +102,8 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 		f.SetMissing(row)
 		return ""
 	case json.Number, int64, uint64, float64, bool:
-		if f.Kind == datasets.Text {
-			return "a string"
+		if f.Kind == datasets.Text || f.Unit != "" {
+			return f.Constraint()
 		}
 	}
 	switch v := v.(type) {
@@ -142,8 +142,8 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 		return "a time.Time or " + f.Constraint()
 	case f.Kind == datasets.Categorical:
 		return "a category"
-	case f.Kind == datasets.Text:
-		return "a string"
+	case f.IsString():
+		return f.Constraint()
 	}
 	return "a number"
 }

@@ -169,6 +169,18 @@ func (b Batch) MemoryLimit() int64 {
 	return math.MaxInt64
 }
 
+// LinearInTargets reports whether the predictions of a regression are linear in its targets, so that several
+// targets are right-hand sides of one fit: it has smoother weights, or is a pipeline that ends in such a model.
+func LinearInTargets(spec any) bool {
+	if p, ok := spec.(interface{ LinearInTargets() bool }); ok {
+		return p.LinearInTargets()
+	}
+	_, ok := spec.(interface {
+		SmootherCost(shape datasets.Shape) datasets.Cost
+	})
+	return ok
+}
+
 // TaskOf returns the task of an estimator.TaskProvider, and [datasets.AnyTask] for any other spec.
 func TaskOf(spec any) datasets.Task {
 	if t, ok := spec.(interface{ Task() datasets.Task }); ok {

@@ -317,7 +317,7 @@ func (s *solver) roundingOf(beta, exact []float64) float64 {
 		}
 		square := b * b
 		if s.m.diagonal != nil {
-			square *= s.m.diagonal[i]
+			square *= math.Abs(s.m.diagonal[i])
 		}
 		sum += square
 	}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // ShapeOfTerm returns the shape parameters of a term.
@@ -136,8 +139,12 @@ func Resolve(ctx context.Context, name kernel.Name, schema datasets.Schema, cols
 	if list == nil {
 		return name, nil
 	}
-	if err := assignColumns(list, schema, cols); err != nil {
-		return name, err
+	errs := assignColumns(list, schema, cols)
+	if len(errs) == 0 {
+		errs = checkGammas(list, cols)
+	}
+	if len(errs) > 0 {
+		return name, errs
 	}
 	if err := resolveWidths(ctx, list, cols, seed, each); err != nil {
 		return name, err
@@ -185,8 +192,8 @@ const (
 var kindWords = map[string]datasets.Kind{"numeric": datasets.Numeric, "categorical": datasets.Categorical,
 	"text": datasets.Text}
 
-// assignColumns sets the numbers of the columns of all terms.
-func assignColumns(list []kernel.Summand, schema datasets.Schema, cols int) error {
+// assignColumns sets the numbers of the columns of all terms. Its errors have the paths of parameters.
+func assignColumns(list []kernel.Summand, schema datasets.Schema, cols int) (errs param.FieldErrors) {
 	if WholeRows(list) {
 		return nil
 	}
@@ -206,8 +213,9 @@ func assignColumns(list []kernel.Summand, schema datasets.Schema, cols int) erro
 		for i, s := range list {
 			for j := range s.Product {
 				if t := &s.Product[j]; c.way(*t) == way {
-					if err := c.assign(t, i, j+1, rest); err != nil {
-						return fmt.Errorf("kernel: term %d: %w", j+1, err)
+					for _, err := range c.assign(t, i, j+1, rest) {
+						err.Path = pathOfTerm(list, i, j) + "." + err.Path
+						errs = append(errs, err)
 					}
 				}
 			}
@@ -218,10 +226,70 @@ func assignColumns(list []kernel.Summand, schema datasets.Schema, cols int) erro
 		for i, j := range rest {
 			missing[i] = c.names[j]
 		}
-		return fmt.Errorf("kernel: columns %s must be in a term; add a term with columns: rest",
-			suggest.List(slices.Compact(missing)))
+		errs = append(errs, param.FieldError{Path: "kernel", Problem: "a term must have " +
+			columnsText(slices.Compact(missing)), Hint: "add a term with columns: rest"})
 	}
-	return nil
+	return errs
+}
+
+// columnsText returns "column age" or "columns age, job".
+func columnsText(names []string) string {
+	if len(names) == 1 {
+		return "column " + names[0]
+	}
+	return "columns " + suggest.List(names)
+}
+
+// pathOfTerm returns the path of a term in the parameters of a step.
+func pathOfTerm(list []kernel.Summand, summand, term int) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("kernel.product.%d", term)
+	}
+	return fmt.Sprintf("kernel.sum.%d.product.%d", summand, term)
+}
+
+// checkColumns returns the errors of the terms of a kernel for the columns of a step, as far as these are
+// known before fitting.
+func checkColumns(list []kernel.Summand, in datasets.InferredSchema) (out []error) {
+	if in.Unknown || in.EncodedFrom == nil && (in.More || len(in.Columns) == 0) {
+		return nil
+	}
+	var schema datasets.Schema
+	for _, c := range in.Columns {
+		schema.Columns = append(schema.Columns, c.Column)
+	}
+	for _, c := range in.EncodedFrom {
+		schema.Columns = append(schema.Columns, datasets.Column{Name: c.Name, EncodedFrom: c.Name, EncodedKind: c.Kind})
+	}
+	if namesEncoded(list, schema, in.EncodedFrom) {
+		return nil
+	}
+	errs := assignColumns(list, schema, len(schema.Columns))
+	if len(errs) == 0 && in.EncodedFrom == nil {
+		errs = checkGammas(list, len(schema.Columns))
+	}
+	for _, err := range errs {
+		out = append(out, err)
+	}
+	return out
+}
+
+// namesEncoded reports whether a term names a single column that was encoded from another one: whether it
+// exists is unknown before fitting.
+func namesEncoded(list []kernel.Summand, schema datasets.Schema, from []datasets.Column) bool {
+	encoded := func(name string) bool {
+		return schema.Index(name) < 0 && slices.ContainsFunc(from, func(c datasets.Column) bool {
+			return strings.HasPrefix(name, c.Name+"=") || strings.HasPrefix(name, c.Name+"_")
+		})
+	}
+	for _, s := range list {
+		for _, t := range s.Product {
+			if t.Index != nil || slices.ContainsFunc(t.Columns, encoded) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // way returns how a term names its columns.
@@ -239,8 +307,11 @@ func (c *columnNames) way(t kernel.Term) int {
 }
 
 // assign sets the columns of a term of a product.
-func (c *columnNames) assign(t *kernel.Term, product, number int, rest []int) error {
+func (c *columnNames) assign(t *kernel.Term, product, number int, rest []int) (errs param.FieldErrors) {
 	cols := len(c.names)
+	add := func(key, problem, hint string) {
+		errs = append(errs, param.FieldError{Path: key, Problem: problem, Hint: hint})
+	}
 	if t.Index == nil {
 		switch way := c.way(*t); way {
 		case byKind:
@@ -258,37 +329,38 @@ func (c *columnNames) assign(t *kernel.Term, product, number int, rest []int) er
 				}
 			}
 			for _, name := range t.Columns {
-				if err := c.exists(name); err != nil {
-					return err
+				if slices.Contains(c.names, name) || c.schema.Index(name) >= 0 {
+					continue
 				}
+				all := slices.Compact(slices.Clone(c.names))
+				hint := "there are " + suggest.List(all)
+				if near := suggest.Nearest(name, append(all, "rest", "numeric", "categorical", "text")); near != "" {
+					hint = "did you mean " + near + "?"
+				}
+				add("columns", fmt.Sprintf("no column %q", name), hint)
 			}
 		}
 	}
-	if len(t.Index) == 0 {
-		return fmt.Errorf("there is no column for columns: %s", t.Columns[0])
+	if len(t.Index) == 0 && errs == nil {
+		add("columns", "there is no column for columns: "+t.Columns[0], "leave the term out")
 	}
+	overlap := map[int][]string{}
 	for _, j := range t.Index {
 		if j >= cols {
-			return fmt.Errorf("no column %d; there are %d", j, cols)
+			add("index", fmt.Sprintf("no column %d", j), fmt.Sprintf("there are %d", cols))
+			continue
 		}
 		if other := c.owner[product][j]; other > 0 {
-			return fmt.Errorf("column %s is also in term %d; a product has each column once", c.names[j], other)
+			overlap[other] = append(overlap[other], c.names[j])
+			continue
 		}
 		c.owner[product][j], c.named[j] = number, true
 	}
-	return nil
-}
-
-// exists returns an error if there is no column of that name.
-func (c *columnNames) exists(name string) error {
-	if slices.Contains(c.names, name) || c.schema.Index(name) >= 0 {
-		return nil
+	for _, other := range slices.Sorted(maps.Keys(overlap)) {
+		add("columns", fmt.Sprintf("%s must be in one term, got also in term %d",
+			columnsText(slices.Compact(overlap[other])), other), "a product has each column once")
 	}
-	all := slices.Compact(slices.Clone(c.names))
-	if near := suggest.Nearest(name, all); near != "" {
-		return fmt.Errorf("no column %q; did you mean %s?", name, near)
-	}
-	return fmt.Errorf("no column %q; there are %s", name, suggest.List(all))
+	return errs
 }
 
 // unnamed returns the columns that no term has.
@@ -299,6 +371,23 @@ func (c *columnNames) unnamed() (out []int) {
 		}
 	}
 	return out
+}
+
+// checkGammas returns the errors of terms whose numbers of columns and of γ differ.
+func checkGammas(list []kernel.Summand, cols int) (errs param.FieldErrors) {
+	for i, s := range list {
+		for j, t := range s.Product {
+			n := len(t.Index)
+			if t.Index == nil {
+				n = cols
+			}
+			if fixed := t.Gamma.Fixed(); len(fixed) > 1 && len(fixed) != n {
+				errs = append(errs, param.FieldError{Path: pathOfTerm(list, i, j) + ".gamma",
+					Problem: fmt.Sprintf("must have 1 or %d values, got %d", n, len(fixed))})
+			}
+		}
+	}
+	return errs
 }
 
 // resolveWidths replaces the rules for γ of all terms by numbers.
@@ -312,9 +401,6 @@ func resolveWidths(ctx context.Context, list []kernel.Summand, cols int, seed ui
 			n := len(t.Index)
 			if t.Index == nil {
 				n = cols
-			}
-			if fixed := t.Gamma.Fixed(); len(fixed) > 1 && len(fixed) != n {
-				return fmt.Errorf("kernel: term %d: gamma must have 1 or %d values, got %d", i+1, n, len(fixed))
 			}
 			if t.Gamma.Rule() == "" {
 				continue

@@ -54,11 +54,11 @@ func TestResolve(t *testing.T) {
 			want: sum([]kernel.Term{at(0)}, []kernel.Term{at(0), at(1, 2, 3)}, []kernel.Term{at(4, 5)})},
 		"whole rows": {kernel: kernel.Product(of("rest")), want: kernel.Product(of("rest"))},
 		"unknown": {kernel: kernel.Product(of("titel"), of("rest")),
-			problem: `kernel: term 1: no column "titel"; did you mean title?`},
+			problem: `kernel.product.0.columns: no column "titel" (did you mean title?)`},
 		"left over": {kernel: kernel.Product(of("job")),
-			problem: "kernel: columns age, title must be in a term; add a term with columns: rest"},
+			problem: "kernel: a term must have columns age, title (add a term with columns: rest)"},
 		"overlap": {kernel: kernel.Product(of("job"), of("job=a"), of("rest")),
-			problem: "kernel: term 2: column job is also in term 1; a product has each column once"},
+			problem: "kernel.product.1.columns: column job must be in one term, got also in term 1 (a product has each column once)"},
 		"no rest": {kernel: kernel.Product(of("job", "age", "title"), of("rest")),
 			problem: "there is no column for columns: rest"},
 	} {
@@ -77,7 +77,7 @@ func TestResolve(t *testing.T) {
 	wrong := at(0, 1)
 	wrong.Gamma = kernel.FixedGamma(1, 2, 3)
 	if _, err := Resolve(context.Background(), kernel.Product(wrong, of("rest")), encodedSchema, 6, 0, nil); err == nil ||
-		!strings.Contains(err.Error(), "gamma must have 1 or 2 values, got 3") {
+		!strings.Contains(err.Error(), "kernel.product.0.gamma: must have 1 or 2 values, got 3") {
 		t.Errorf("three gamma for two columns: %v", err)
 	}
 }

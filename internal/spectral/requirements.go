@@ -8,7 +8,7 @@ import (
 )
 
 // Requirements declares the columns of a kernel: complete and numeric, as many as there are values of
-// γ, and not negative for chi2.
+// γ, and not negative for chi2. A kernel of columns names columns that there are.
 func Requirements(name kernel.Name, gamma kernel.Gamma) []datasets.Requirement {
 	out := []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 	if n := len(gamma.Fixed()); n > 1 {
@@ -18,6 +18,10 @@ func Requirements(name kernel.Name, gamma kernel.Gamma) []datasets.Requirement {
 	if name == kernel.Chi2 {
 		out = append(out, datasets.Requirement{Constraint: datasets.NotNegative,
 			Hint: "kernel: chi2 is for values ≥ 0; put {minmax: {clip: true}} before"})
+	}
+	if name.Summands() != nil {
+		out = append(out, datasets.Requirement{Constraint: datasets.Checked,
+			Check: func(in datasets.InferredSchema) []error { return checkColumns(name.Summands(), in) }})
 	}
 	return out
 }

@@ -74,7 +74,7 @@ type Shape struct {
 	Alpha    float64 // α of rational_quadratic
 	Exponent float64 // p of powered_exponential
 	Degree   int     // of polynomial
-	Coef0    float64 // c₀ of polynomial
+	Coef0    float64 // c₀ of polynomial and sigmoid
 }
 
 // ShapeOf returns s without the parameters that the named kernel does not have, so that equal kernels
@@ -89,6 +89,8 @@ func ShapeOf(name string, s Shape) Shape {
 		return Shape{Exponent: s.Exponent}
 	case "polynomial":
 		return Shape{Degree: s.Degree, Coef0: s.Coef0}
+	case "sigmoid":
+		return Shape{Coef0: s.Coef0}
 	}
 	return Shape{}
 }
@@ -100,6 +102,8 @@ func (p *Shape) State(s *model.State, kernel string) {
 		s.Float("exponent", &p.Exponent)
 	case "polynomial":
 		s.Int("degree", &p.Degree)
+		s.Float("coef0", &p.Coef0)
+	case "sigmoid":
 		s.Float("coef0", &p.Coef0)
 	}
 }

@@ -246,7 +246,7 @@ func (m *Model) checkConsistent(fitted *pipeline.FittedPipeline) error {
 }
 
 func sameColumn(a, b datasets.Column) bool {
-	return a.Name == b.Name && a.Kind == b.Kind && slices.Equal(a.Categories, b.Categories)
+	return a.Name == b.Name && a.Kind == b.Kind && a.Format == b.Format && slices.Equal(a.Categories, b.Categories)
 }
 
 // checkPrediction predicts one row of zeros, to find incompatible steps when the model is loaded.
@@ -278,7 +278,8 @@ func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
 func columnsOut(columns []datasets.Column) []model.Column {
 	var out []model.Column
 	for _, c := range columns {
-		out = append(out, model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Categories})
+		out = append(out, model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Categories,
+			Format: c.Format.String()})
 	}
 	return out
 }
@@ -296,7 +297,11 @@ func columnsIn(columns []model.Column) ([]datasets.Column, error) {
 		default:
 			return nil, fmt.Errorf("column %q is of kind %q", c.Name, c.Kind)
 		}
-		out = append(out, datasets.Column{Name: c.Name, Kind: kind, Categories: c.Levels})
+		format, err := datasets.ParseFormat(c.Format)
+		if err != nil || format != (datasets.Format{}) && format.Kind() != kind {
+			return nil, fmt.Errorf("column %q is of format %q", c.Name, c.Format)
+		}
+		out = append(out, datasets.Column{Name: c.Name, Kind: kind, Categories: c.Levels, Format: format})
 	}
 	return out, nil
 }

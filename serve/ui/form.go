@@ -72,7 +72,7 @@ func newForm(m *serve.Model, fields []*rowencoding.Field) *form {
 	known := m.File.Profile
 	address := 0
 	for k, field := range fields {
-		e := formField{ID: fmt.Sprintf("f%d", k), Name: field.Name, column: field, Decimal: field.Date == nil &&
+		e := formField{ID: fmt.Sprintf("f%d", k), Name: field.Name, column: field, Decimal: !field.IsString() &&
 			field.Kind == datasets.Numeric, Text: field.Kind == datasets.Text}
 		var columns []profile.Column
 		for _, j := range field.Columns {
@@ -123,6 +123,12 @@ func (e *formField) setDefaults(columns []profile.Column) {
 		}
 	default:
 		e.Hint = "a number"
+	}
+	if e.column.Unit != "" {
+		e.Hint += " " + e.column.Unit
+		if e.typical != "" {
+			e.typical += " " + e.column.Unit
+		}
 	}
 	if len(columns) == 1 && columns[0].Missing > 0 {
 		e.Hint += "; missing in " + percent(columns[0].Missing)

@@ -173,10 +173,13 @@ func (s *columnSource) value(o *destination, t string, lost bool) (float64, erro
 			return 0, fmt.Errorf("must be a date%s, got %q", c.formatHint(), t)
 		}
 		return date.Values(at)[s.origins[j].datePart], nil
-	case o.use == target:
+	case o.use == target && s.layout.formats[j].Unit == "":
 		return s.parseTarget(s.cell(j), []byte(s.trimmed(o.use, t)))
 	case s.cell(j).codes != nil:
 		return s.cell(j).lookup([]byte(t)), nil
+	}
+	if f := s.layout.formats[o.column]; f.Unit != "" {
+		return quantity(f, text.Notation{}, t)
 	}
 	if v, ok := text.Number([]byte(t)); ok {
 		return v, nil

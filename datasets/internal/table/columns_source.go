@@ -154,6 +154,9 @@ func (s *columnSource) checkTypes() error {
 		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
 			errs = append(errs, fmt.Errorf("%s: column %s must have numbers or strings, got times of type %s; split them with "+
 				"data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)", l.file, c.Name, c.TypeName))
+		case l.formats[j].Unit != "" && c.Type != Strings:
+			errs = append(errs, fmt.Errorf("%s: column %s must have strings with the unit %s, got type %s", l.file, c.Name,
+				l.formats[j].Unit, c.TypeName))
 		case c.Type == Strings && u == weight:
 			errs = append(errs, fmt.Errorf("%s: column %s must have numeric weights, got type %s", l.file, c.Name, c.TypeName))
 		}

@@ -10,9 +10,10 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// dateSplitter replaces columns of dates by their parts.
+// dateSplitter replaces columns of dates by their parts, and numbers with a unit by the numbers.
 type dateSplitter struct {
 	Reader
 	form    Form
@@ -20,22 +21,27 @@ type dateSplitter struct {
 	skips   bool         // whether records may have errors
 }
 
-// dateColumn is an input column: a date, or a column that is not changed.
+// dateColumn is an input column: a date, a number with a unit, or a column that is not changed.
 type dateColumn struct {
 	name   string
 	isDate bool
 	date   datasets.Date
 	parts  int // number of output columns
+	format datasets.Format
 }
 
-// withDates returns r with the named columns replaced by the parts of their dates. With skips, errors
-// are those of their records.
-func withDates(r Reader, dates map[string]datasets.Date, skips bool) (Reader, error) {
-	if len(dates) == 0 {
+// withDates returns r with columns of dates replaced by their parts, and without the units of numbers. If the roles
+// skip invalid rows, errors are those of their records.
+func withDates(r Reader, roles datasets.Roles) (Reader, error) {
+	dates, formats := roles.Dates, formatsOf(roles)
+	if len(dates) == 0 && len(formats) == 0 {
 		return r, nil
 	}
 	form := r.Form()
-	out := &dateSplitter{Reader: r, form: form, skips: skips}
+	out := &dateSplitter{Reader: r, form: form, skips: roles.OnInvalid != nil}
+	if form.Sparse && len(dates) == 0 {
+		return r, nil // arrange returns the error of a format
+	}
 	if form.Sparse {
 		return nil, fmt.Errorf("%s: dates: sparse rows must have only numbers and categories", form.Name)
 	}
@@ -44,8 +50,12 @@ func withDates(r Reader, dates map[string]datasets.Date, skips bool) (Reader, er
 	for _, c := range form.Columns {
 		date, is := dates[c.Name]
 		if !is {
+			format := formats[c.Name]
+			if format.Unit != "" {
+				c.Declared, c.Kind, c.Categories = true, datasets.Numeric, nil
+			}
 			out.form.Columns = append(out.form.Columns, c)
-			out.columns = append(out.columns, dateColumn{name: c.Name, parts: 1})
+			out.columns = append(out.columns, dateColumn{name: c.Name, parts: 1, format: format})
 			continue
 		}
 		if err := date.Check(); err != nil {
@@ -56,7 +66,7 @@ func withDates(r Reader, dates map[string]datasets.Date, skips bool) (Reader, er
 		for _, name := range names {
 			out.form.Columns = append(out.form.Columns, Column{Name: name, Line: c.Line, Declared: true, Kind: datasets.Numeric})
 		}
-		out.columns = append(out.columns, dateColumn{c.Name, true, date, len(names)})
+		out.columns = append(out.columns, dateColumn{name: c.Name, isDate: true, date: date, parts: len(names)})
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(dates)) {
@@ -88,6 +98,21 @@ func (r *dateSplitter) splitter() func(rec *Record, yield func(rec *Record) erro
 		at := 0
 		for j, field := range rec.Fields {
 			c := &r.columns[j]
+			if c.format.Unit != "" && field != nil {
+				number, err := quantity(c.format, r.form.Notation, string(field))
+				if err != nil {
+					err = r.form.lineError(rec.Line, fmt.Errorf("column %s: %w", c.name, err))
+					if r.skips {
+						return yield(&Record{Line: rec.Line, Err: err})
+					}
+					return err
+				}
+				from := len(buffer)
+				buffer = strconv.AppendFloat(buffer, number, 'g', -1, 64)
+				out.Fields[at], out.Numbers[at] = buffer[from:len(buffer):len(buffer)], number
+				at++
+				continue
+			}
 			if !c.isDate || field == nil {
 				number := math.NaN()
 				if rec.Numbers != nil {
@@ -127,4 +152,31 @@ func (c *dateColumn) formatHint() string {
 		return " such as 2024-03-31 or 3/31/2024"
 	}
 	return " such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy)"
+}
+
+// formatsOf returns the formats of columns by name: those of the roles, or of the schema if there is one.
+func formatsOf(roles datasets.Roles) map[string]datasets.Format {
+	if roles.Schema == nil {
+		return roles.Formats
+	}
+	var out map[string]datasets.Format
+	for _, c := range slices.Concat(roles.Schema.Columns, roles.Schema.Targets) {
+		if c.Format != (datasets.Format{}) {
+			if out == nil {
+				out = map[string]datasets.Format{}
+			}
+			out[c.Name] = c.Format
+		}
+	}
+	return out
+}
+
+// quantity returns the number in a value with the unit of a format.
+func quantity(f datasets.Format, notation text.Notation, value string) (float64, error) {
+	if number, ok := f.Number(value); ok {
+		if v, ok := notation.Number([]byte(number)); ok {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("must be a number with the unit %s, such as 8 %[1]s, got %[2]q", f.Unit, value)
 }

@@ -265,7 +265,7 @@ func (l *SchemaLearner) add(rec *Record, b *block) {
 			l.check(j, k, rec)
 			continue
 		}
-		if b == nil && field != nil && l.layout.kinds[j] == datasets.Text {
+		if b == nil && field != nil && l.layout.kinds[j] == datasets.Text && !l.layout.formats[j].HasCategories() {
 			l.columns[j].values++ // of text only rows that are stored need its strings
 			l.columns[j].checkEncoding(l.rows, rec.Line, field)
 			continue
@@ -616,7 +616,7 @@ func (l *SchemaLearner) err(end error) error {
 // report returns the first error of column j, or nil, and the number of other errors.
 func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
 	switch {
-	case c.excess != nil && l.layout.use[j] != group && !l.isText(j):
+	case c.excess != nil && l.layout.use[j] != group && (!l.isText(j) || l.layout.formats[j].HasCategories()):
 		limit := fmt.Sprintf("must have at most %d categories", maxCategories)
 		if len(c.categories.names) < maxCategories {
 			limit = fmt.Sprintf("names of categories must have at most %d bytes in all", maxCategoryBytes)
@@ -751,9 +751,12 @@ func (l *SchemaLearner) content() []datasets.ColumnContent {
 func (l *layout) schema(learned *SchemaLearner) (datasets.Schema, error) {
 	var s datasets.Schema
 	column := func(j int) datasets.Column {
-		c := datasets.Column{Name: l.columns[j].Name}
+		c := datasets.Column{Name: l.columns[j].Name, Format: l.formats[j]}
 		if learned.isText(j) {
 			c.Kind = datasets.Text
+			if names, ok := learned.categories(j); ok && c.Format.HasCategories() {
+				c.Categories = labelsOf(c.Format, names)
+			}
 		} else if names, ok := learned.categories(j); ok {
 			c.Kind, c.Categories = datasets.Categorical, names
 		}
@@ -814,4 +817,14 @@ func sorted(levels []string, notation text.Notation) []string {
 		out[k] = all[k].name
 	}
 	return out
+}
+
+// labelsOf returns the different labels of strings in order.
+func labelsOf(f datasets.Format, strs []string) []string {
+	var out []string
+	for _, text := range strs {
+		out = append(out, f.Labels(text)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -28,7 +28,7 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (
 	if roles.OnInvalid != nil && roles.Schema == nil {
 		return nil, fmt.Errorf("%s: invalid rows cannot be skipped without a schema", r.Form().Name)
 	}
-	r, err := withDates(r, roles.Dates, roles.OnInvalid != nil)
+	r, err := withDates(r, roles)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,8 @@ type layout struct {
 	notation    text.Notation
 	byName      map[string]int // column indices by name
 	use         []use
-	kinds       map[int]datasets.Kind // kinds of columns from the roles
+	kinds       map[int]datasets.Kind   // kinds of columns from the roles
+	formats     map[int]datasets.Format // formats of columns from the roles or the schema
 	roles       datasets.Roles
 	suffix      []byte
 	inputs      []int // input columns of the file, in the order of the schema
@@ -149,6 +150,7 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, notation: form.Notation, roles: roles,
 		suffix: []byte(roles.Suffix),
 		byName: map[string]int{}, use: make([]use, len(form.Columns)), kinds: map[int]datasets.Kind{},
+		formats: map[int]datasets.Format{},
 	}
 	if err := l.checkNames(); err != nil {
 		return nil, err
@@ -202,7 +204,30 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 			return nil, fmt.Errorf("%s: kinds: column %q must be a dense input to be text", l.file, name)
 		}
 	}
+	if err := l.arrangeFormats(); err != nil {
+		return nil, err
+	}
 	return l, l.arrangeInputs()
+}
+
+// arrangeFormats finds the columns of the formats.
+func (l *layout) arrangeFormats() error {
+	formats := formatsOf(l.roles)
+	for _, name := range slices.Sorted(maps.Keys(formats)) {
+		j, ok := l.byName[name]
+		switch format := formats[name]; {
+		case !ok && l.roles.Schema != nil: // arrangeInputs returns the error of a missing input
+		case !ok:
+			return l.unknownColumn("kinds", name)
+		case l.sparse && l.use[j] != dropped:
+			return fmt.Errorf("%s: kinds: column %q must be dense to be %s", l.file, name, format)
+		case format.HasCategories() && l.use[j] != input && l.use[j] != dropped:
+			return fmt.Errorf("%s: kinds: column %q must be an input to be %s", l.file, name, format)
+		default:
+			l.formats[j], l.kinds[j] = format, format.Kind()
+		}
+	}
+	return nil
 }
 
 // targetNames returns the targets of the roles, or those of the schema if the file has them all.

@@ -147,17 +147,23 @@ func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) 
 		j := pieces[k].Schema.Index(c.Name)
 		switch {
 		case c.Kind == datasets.Text:
-			text = true
+			text, out.Format = true, c.Format
+			levels = append(levels, c.Categories...)
 		case c.Kind == datasets.Categorical:
 			strs += pieces[k].Rows
 			levels = append(levels, c.Categories...)
 		case j >= 0 && j < len(pieces[k].Content) && pieces[k].Content[j].Empty:
+			out.Format = c.Format
 		default:
+			out.Format = c.Format
 			numbers += pieces[k].Rows
 		}
 	}
 	if text { // of fewer rows it may have been inferred to be categorical
-		out.Kind = datasets.Text
+		if out.Kind = datasets.Text; out.Format.HasCategories() {
+			slices.Sort(levels)
+			out.Categories = slices.Compact(levels)
+		}
 		return out, false, nil
 	}
 	if strs == 0 {

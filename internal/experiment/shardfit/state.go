@@ -281,8 +281,11 @@ func statePiece(m *model.State, p *dataload.Piece) {
 
 func stateColumns(m *model.State, columns *[]datasets.Column) {
 	names, levels, ends, kinds := []string{}, []string{}, []int{}, []int{}
+	var formats []string
+	plain := true
 	for _, c := range *columns {
 		names, kinds = append(names, c.Name), append(kinds, int(c.Kind))
+		formats, plain = append(formats, c.Format.String()), plain && c.Format == datasets.Format{}
 		levels = append(levels, c.Categories...)
 		ends = append(ends, len(levels))
 	}
@@ -290,10 +293,16 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 	m.Ints("kinds", &kinds)
 	m.Strings("levels", &levels)
 	m.Ints("ends", &ends)
+	if !m.Restoring() && !plain || m.Restoring() && m.Has("formats") {
+		m.Strings("formats", &formats)
+	} else {
+		formats = make([]string, len(names))
+	}
 	if !m.Restoring() || m.Err() != nil {
 		return
 	}
-	m.Require(len(kinds) == len(names) && len(ends) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)),
+	m.Require(len(kinds) == len(names) && len(ends) == len(names) &&
+		len(formats) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)),
 		"names, kinds and levels of columns differ in number")
 	*columns = nil
 	from := 0
@@ -307,8 +316,12 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 		if m.Err() != nil {
 			return
 		}
-		c := datasets.Column{Name: names[j], Kind: kind}
-		if kind == datasets.Categorical {
+		format, err := datasets.ParseFormat(formats[j])
+		if m.Require(err == nil, "a column of no format"); m.Err() != nil {
+			return
+		}
+		c := datasets.Column{Name: names[j], Kind: kind, Format: format}
+		if kind == datasets.Categorical || format.HasCategories() {
 			c.Categories = levels[from:ends[j]:ends[j]]
 		}
 		*columns, from = append(*columns, c), ends[j]
