@@ -2,66 +2,92 @@ package auto
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// indexedPipelines is an estimator whose only parameter is the index of a pipeline in a list. A
-// search over the index fits all pipelines as one batch and passes their predictions to output.
-type indexedPipelines struct {
-	list   []pipeline.Pipeline
-	at     int
-	output func(candidate, fold int, out share.Outcome)
-}
-
-var _ share.BatchFitter = indexedPipelines{}
-
-// Params declares the index.
-func (a *indexedPipelines) Params(l *param.List) {
-	l.Int(&a.at, "at", "number of the pipeline", param.Between(0, float64(len(a.list)-1)))
-}
-
-func (a indexedPipelines) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return a.list[a.at].Fit(ctx, data)
-}
-
-// Cost returns the cost of the pipeline.
-func (a indexedPipelines) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Cost(shape) }
-
-// FitBatch fits the pipelines as one batch.
-func (a indexedPipelines) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
-	if b.Yield != nil {
-		yield := b.Yield
-		b.Yield = func(candidate, fold int, out share.Outcome) error {
-			a.output(candidate, fold, out)
-			return yield(candidate, fold, out)
+// scorePart evaluates a list of pipelines on the folds of a part together, and stores their predictions
+// and scores.
+func (r *run) scorePart(ctx context.Context, part viewPart, list []pipeline.Pipeline, out []scored,
+	output [][]estimator.Prediction) error {
+	j := batch.Job{Data: part.data, Shape: part.data.Shape(), Folds: mergeFolds(part.folds),
+		Candidates: batch.Candidates(list...)}
+	for i := range out {
+		for _, number := range part.numbers {
+			out[i].folds[number] = math.NaN()
 		}
 	}
-	return a.list[0].FitBatch(ctx, unwrapped(b))
-}
-
-// PlanBatch returns the memory of the pipelines as one batch.
-func (a indexedPipelines) PlanBatch(b share.Batch) (int64, error) {
-	return a.list[0].PlanBatch(unwrapped(b))
-}
-
-// unwrapped returns the batch of the pipelines, with folds merged by [mergeFolds].
-func unwrapped(b share.Batch) share.Batch {
-	list := make([]share.Candidate, len(b.Candidates))
-	for i, c := range b.Candidates {
-		own := c.Estimator.(indexedPipelines)
-		list[i].Estimator = own.list[own.at]
+	j.Yield = func(i, fold int, o batch.Outcome) error {
+		out[i].seconds += o.Seconds
+		for k, f := range part.folds {
+			merged := len(j.Folds) < len(part.folds)
+			if !merged && k != fold {
+				continue
+			}
+			p, err := o.Prediction, o.Err
+			if merged && err == nil {
+				p = ofRows(p, j.Folds[0].Test, f.Test)
+			}
+			number := part.numbers[k]
+			if output[i][number] = p; err == nil {
+				in := metricinput.AddPredictions(metricinput.FromRows(part.data, f.Test, r.metric.Task), p)
+				if !r.metric.Requires.SatisfiedBy(in) {
+					return fmt.Errorf("score %s needs %s, which the model does not give", r.metric.Name, r.metric.Requires)
+				}
+				if out[i].folds[number], err = r.metric.Score(in); err != nil {
+					out[i].folds[number] = math.NaN()
+				}
+			}
+			if err != nil && out[i].failed == "" {
+				out[i].failed = fmt.Sprintf("fold %d: %v", k, part.data.Locate(err, 0))
+			}
+		}
+		r.report(PhaseSearch)
+		return ctxerr.Check(ctx)
 	}
-	b.Candidates = list
-	return mergeFolds(b)
+	err := r.checkMemory(j)
+	if err == nil {
+		_, err = estimator.FitBatch(ctx, j)
+	}
+	if ctx.Err() != nil {
+		return errEnded
+	}
+	for i := range out {
+		if err != nil { // of all of them
+			out[i].failed = err.Error()
+			for _, number := range part.numbers {
+				out[i].folds[number] = math.NaN()
+			}
+		}
+	}
+	return nil
+}
+
+// checkMemory returns an error if a candidate needs more than the available memory, or that of the
+// options.
+func (r *run) checkMemory(j batch.Job) error {
+	for i := range j.Candidates {
+		need := j.FitBytes(i)
+		if limit := r.options.Memory; limit > 0 && need > limit {
+			return fmt.Errorf("a candidate needs about %s, and the memory limit is %s", memory.Size(need), memory.Size(limit))
+		}
+		if err := memory.Check(need); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sameTraining reports whether two folds share their training rows. Those of folds in the order of time
@@ -70,41 +96,19 @@ func sameTraining(a, b datasets.Fold) bool {
 	return len(a.Train) > 0 && len(a.Train) == len(b.Train) && &a.Train[0] == &b.Train[0]
 }
 
-// mergeFolds merges folds with the same training rows into one. Its predictions are split into
-// those of the original folds; see [splitTestRows].
-func mergeFolds(b share.Batch) share.Batch {
-	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool { return !sameTraining(f, b.Folds[0]) })
-	if len(b.Folds) < 2 || first >= 0 {
-		return b
+// mergeFolds returns one fold with all test rows if the folds have the same training rows, else the
+// folds. See [splitTestRows].
+func mergeFolds(folds []datasets.Fold) []datasets.Fold {
+	first := slices.IndexFunc(folds, func(f datasets.Fold) bool { return !sameTraining(f, folds[0]) })
+	if len(folds) < 2 || first >= 0 {
+		return folds
 	}
-	parts := b.Folds
-	one := datasets.Fold{Train: parts[0].Train}
-	for _, f := range parts {
+	one := datasets.Fold{Train: folds[0].Train}
+	for _, f := range folds {
 		one.Test = append(one.Test, f.Test...)
 	}
 	slices.Sort(one.Test)
-	b.Folds = []datasets.Fold{one}
-	if want := b.Include; want != nil {
-		b.Include = func(candidate, _ int) bool {
-			return slices.ContainsFunc(indices(len(parts)), func(k int) bool { return want(candidate, k) })
-		}
-	}
-	if yield := b.Yield; yield != nil {
-		b.Yield = func(candidate, _ int, out share.Outcome) error {
-			for k, f := range parts {
-				part := out
-				part.Seconds /= float64(len(parts))
-				if out.Err == nil {
-					part.Prediction = share.Prediction(ofRows(estimator.Prediction(out.Prediction), one.Test, f.Test))
-				}
-				if err := yield(candidate, k, part); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
-	return b
+	return []datasets.Fold{one}
 }
 
 // ofRows returns the predictions of some of all rows. Both lists are ascending.

@@ -267,7 +267,9 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest fl
 		}
 		learning = costOf(step, shape)
 	}
-	rest = max(whole.Cost(shape).Flops-learning, 0)
+	if rest = whole.Cost(shape).Flops; !hasText(r.data) {
+		rest = max(rest-learning, 0)
+	}
 	return learning, rest, nil
 }
 

@@ -3,12 +3,15 @@ package auto
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -21,6 +24,7 @@ const (
 	encodeHashed  = "hashed"  // hash of columns with very many categories, onehot of others
 
 	encodeCharacters = "characters" // tf-idf of characters in addition to that of words
+	encodeColumns    = "columns"    // all categories, words and characters; ranks of numbers with long tails
 )
 
 const (
@@ -30,14 +34,21 @@ const (
 	maxEncodedTargets  = 5 // number of classes up to which targets are encoded: each is a column of every input
 )
 
-// encoded returns the steps with other encoders in place of each onehot or tfidf, also in composites.
+// encoded returns the steps with other encoders in place of each onehot, tfidf or standardize, also in composites.
 func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 	var out []pipeline.Step
 	for _, s := range steps {
 		switch fitter := s.Fitter.(type) {
 		case transformer.TFIDF:
-			if encode == encodeCharacters && fitter.Analyzer == "word" {
+			switch {
+			case fitter.Analyzer == "word" && encode == encodeCharacters:
 				s = pipeline.Step{Fitter: withCharacters(fitter)}
+			case fitter.Analyzer == "word" && encode == encodeColumns:
+				s = pipeline.Step{Fitter: r.termsByLength(fitter)}
+			}
+		case transformer.Standardize:
+			if encode == encodeColumns {
+				s = pipeline.Step{Fitter: r.scaledByTails(fitter)}
 			}
 		case transformer.OneHot:
 			if encode == encodeCharacters {
@@ -51,6 +62,54 @@ func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 		out = append(out, s)
 	}
 	return out
+}
+
+// termsByLength returns the step with sequences of characters instead for columns of short texts, such as names.
+func (r *sample) termsByLength(words transformer.TFIDF) transformer.Fitter {
+	const long = 60 // mean length of a text
+	texts := textrows.Of(r.data.X)
+	characters := words
+	characters.Analyzer, characters.MinN, characters.MaxN, characters.StopWords = "char_wb", 2, 4, nil
+	return r.grouped(datasets.Text, func(j int) bool {
+		length := 0
+		for i := range r.data.Rows() {
+			text, _ := texts.Text(i, j)
+			length += len(text)
+		}
+		return length > long*r.data.Rows()
+	}, words, characters)
+}
+
+// grouped returns a step for the columns of a kind that satisfy a condition and another one for the rest.
+func (r *sample) grouped(kind datasets.Kind, condition func(j int) bool, step, other transformer.Fitter) transformer.Fitter {
+	var names, others []string
+	for j := range r.data.Cols() {
+		switch {
+		case r.data.Schema.Column(j).Kind != kind:
+		case condition(j):
+			names = append(names, r.data.Schema.Name(j))
+		default:
+			others = append(others, r.data.Schema.Name(j))
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return other
+	case len(others) == 0:
+		return step
+	}
+	return pipeline.NewColumns(pipeline.Group{Name: "some", Select: names, Steps: pipeline.Steps(step)},
+		pipeline.Group{Name: "others", Select: others, Steps: pipeline.Steps(other)})
+}
+
+// scaledByTails returns the step with quantile instead for numeric columns with values far from the others.
+func (r *sample) scaledByTails(standardize transformer.Fitter) transformer.Fitter {
+	const far = 6 // standard deviations
+	return r.grouped(datasets.Numeric, func(j int) bool {
+		values := slices.DeleteFunc(mat.Col(nil, j, r.data.X), func(v float64) bool { return v-v != 0 })
+		mean, deviation := stat.MeanStdDev(values, nil)
+		return slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v-mean) > far*deviation })
+	}, transformer.NewQuantile(), standardize)
 }
 
 // hashedTerms is the number of columns of text whose terms are hashed.
@@ -103,6 +162,8 @@ func (r *sample) encoder(onehot transformer.OneHot, encode string) []pipeline.St
 	few, many := r.byCategories(manyCategories)
 	steps := byTargets
 	switch encode {
+	case encodeColumns:
+		return pipeline.Steps(transformer.NewOneHot())
 	case encodeTargets:
 		return byTargets
 	case encodeHashed:
@@ -140,6 +201,8 @@ func (r *sample) encodes(p representation) bool {
 		return true
 	case encodeCharacters:
 		return contains[transformer.TFIDF](r.options.Preprocessing)
+	case encodeColumns:
+		return r.data.Cols() > 1 && (len(atAll) > 0 || contains[transformer.TFIDF](r.options.Preprocessing))
 	case encodeHashed:
 		if len(veryMany) == 0 {
 			return false

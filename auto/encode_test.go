@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -53,7 +53,7 @@ func runOf(t *testing.T, data datasets.Set, o Options, name string) (*run, repre
 // Encodings by targets see no target of a test row.
 func TestEncodingsSeeNoTestTargets(t *testing.T) {
 	ctx, data := context.Background(), categories(300, 30)
-	for _, name := range []string{"targets", "mixed", "target scales"} {
+	for _, name := range []string{"columns", "targets", "mixed", "target scales"} {
 		view := func(y []float64) *view {
 			changed := data
 			changed.Y = y
@@ -134,9 +134,9 @@ func TestEncodingsByCategories(t *testing.T) {
 		want []string
 	}{
 		{noise(100, 2), nil},
-		{categories(400, 5), []string{"targets", "target scales"}},
-		{categories(400, 20), []string{"targets", "mixed", "target scales"}},
-		{categories(2000, 300), []string{"targets", "mixed", "target scales", "hashed"}},
+		{categories(400, 5), []string{"columns", "targets", "target scales"}},
+		{categories(400, 20), []string{"columns", "targets", "mixed", "target scales"}},
+		{categories(2000, 300), []string{"columns", "targets", "mixed", "target scales", "hashed"}},
 	} {
 		got := names(c.data)
 		slices.Sort(got)
@@ -261,10 +261,58 @@ func TestTimeFoldsAreNotMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := mergeFolds(share.Batch{Folds: folds}); len(got.Folds) != 3 {
-		t.Errorf("%d folds of 3", len(got.Folds))
+	if got := mergeFolds(folds); len(got) != 3 {
+		t.Errorf("%d folds of 3", len(got))
 	}
-	if got := mergeFolds(share.Batch{Folds: splitTestRows(folds[0])}); len(got.Folds) != 1 {
-		t.Errorf("%d folds with the same training rows", len(got.Folds))
+	if got := mergeFolds(splitTestRows(folds[0])); len(got) != 1 {
+		t.Errorf("%d folds with the same training rows", len(got))
+	}
+}
+
+// On a table of numbers, categories and names, a product of kernels of columns is the best: names share words,
+// counts have a long tail, and the scales of useless columns are 0.
+func TestColumns(t *testing.T) {
+	const n = 300
+	rng := rand.New(rand.NewPCG(9, 1))
+	words := []string{"senior", "junior", "chief", "deputy", "nurse", "driver", "clerk", "analyst"}
+	names, X := textrows.NewStrings(nil), mat.NewDense(n, 5, nil)
+	data := datasets.Set{Y: make([]float64, n), Schema: datasets.Schema{Columns: []datasets.Column{
+		{Name: "title", Kind: datasets.Text}, {Name: "year"}, {Name: "count"},
+		{Name: "part", Kind: datasets.Categorical, Categories: []string{"u", "v", "w"}}, {Name: "noise"}},
+		Targets: []datasets.Column{{Name: "pay"}}}}
+	for i := range n {
+		rank, job, year, count := rng.IntN(4), rng.IntN(4), rng.NormFloat64(), math.Exp(3*rng.NormFloat64())
+		X.SetRow(i, []float64{names.Add(fmt.Sprintf("%s %s %d", words[rank], words[4+job], rng.IntN(20))), year, count,
+			float64(rng.IntN(3)), rng.NormFloat64()})
+		data.Y[i] = 2*float64(rank-job)*year + math.Log(count)*[]float64{1, 0, -1}[int(X.At(i, 3))]
+	}
+	data.X = textrows.Wrap(X, []int{0}, names)
+	o := NewOptions()
+	o.Candidates = 40
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.search(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	best, others := math.Inf(-1), math.Inf(-1)
+	for i, s := range r.best {
+		if r.table[i].rule == ruleColumns {
+			best = max(best, s.mean)
+		} else {
+			others = max(others, s.mean)
+		}
+	}
+	if best < others+0.1 || best < 0.6 {
+		t.Errorf("R² %v by columns, %v by others", best, others)
+	}
+	relevance := map[string]float64{}
+	for _, in := range r.result().InputRelevance {
+		relevance[in.Name] = in.Scale
+	}
+	t.Logf("R² %.3f by columns, %.3f by others; scales %v", best, others, relevance)
+	if len(relevance) != 5 || relevance["noise"] > 0.02 || relevance["title"] == 0 || relevance["year"] == 0 {
+		t.Errorf("scales %v", relevance)
 	}
 }

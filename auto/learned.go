@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/origin"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -45,9 +46,13 @@ func inputsOf(fitted *pipeline.FittedPipeline, schema datasets.Schema, cols int)
 	for i := range chain.Len() {
 		_, step := chain.Step(i)
 		if output, ok := step.(relevant); ok {
-			var out []Input
+			of, inputs := origin.Inputs(schema, len(output.Relevance()))
+			out := make([]Input, inputs) // columns that were encoded from one column share it
 			for j, v := range output.Relevance() {
-				out = append(out, Input{Name: schema.Name(j), Scale: v})
+				in := &out[of[j]]
+				if in.Scale = max(in.Scale, v); in.Name == "" {
+					in.Name = cmp.Or(schema.Column(j).EncodedFrom, schema.Name(j))
+				}
 			}
 			slices.SortStableFunc(out, func(a, b Input) int { return cmp.Compare(b.Scale, a.Scale) })
 			return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -67,7 +68,7 @@ type representation struct {
 	scaled bool                     // whether learning sets the scale of γ to 1
 	dense  bool                     // whether it requires dense rows
 	alike  bool                     // whether it requires columns of one kind, and then comes first
-	only   string                   // rule of the maps that it is for; "" means all
+	only   string                   // rule of the maps that it is for; "" means all but columns
 }
 
 // mapping is the feature map of a recipe, or none.
@@ -152,6 +153,12 @@ var laplacianEffort = [efforts][]param.Setting{
 	newPart("", "part", 3000).settings,
 }
 
+var columnsEffort = [efforts][]param.Setting{
+	newPart("", "part", 1000).settings,
+	newPart("", "part", 2000).settings,
+	newPart("", "part", 2500).settings,
+}
+
 var machineEffort = [efforts][]param.Setting{
 	newPart("", "part", 1000).settings,
 	newPart("", "part", 2000).settings,
@@ -161,6 +168,8 @@ var machineEffort = [efforts][]param.Setting{
 // representations are listed in the order in which a small budget tries them.
 var representations = []representation{
 	{name: "zscores"},
+	{name: "columns", encode: encodeColumns, learn: scales("solve", "coordinate", "groups", "origin"),
+		effort: columnsEffort, scaled: true, only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
 	{name: "mixed", encode: encodeMixed, dense: true},
@@ -178,6 +187,21 @@ var representations = []representation{
 	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
 	{name: "raw", scale: newPart("standardize", "std", false), dense: true, alike: true},
+}
+
+// ruleColumns is the rule of the maps of a product of kernels of columns, whose scales are learned.
+const ruleColumns = "columns"
+
+// productKernel returns the setting of a kernel of columns: laplacian for numbers, gaussian for encoded columns.
+func (r *sample) productKernel() param.Setting {
+	term := func(columns string, name kernel.Name) any {
+		return map[string]any{"columns": columns, "kernel": string(name), "gamma": 1.0}
+	}
+	terms := []any{term("rest", kernel.Gaussian)}
+	if hasKind(r.data, datasets.Numeric) {
+		terms = append([]any{term("numeric", kernel.Laplacian)}, terms...)
+	}
+	return param.Setting{Path: "kernel", Value: map[string]any{"product": terms}}
 }
 
 var mappings = []mapping{
@@ -198,6 +222,10 @@ var mappings = []mapping{
 		exact: true},
 	{name: "landmarks", step: newPart("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
 		size: "landmarks", part: 2},
+	{name: "exact product", rule: ruleColumns, half: true, rows: 100_000, exact: true},
+	{name: "product landmarks", step: newPart("nystroem"), from: 1500, rule: ruleColumns, half: true,
+		size: "landmarks", part: 2},
+	{name: "product", step: newPart("rff"), from: 1500, rule: ruleColumns, half: true, size: "features", part: 1},
 	{name: "exact powered", step: newPart("", "kernel", "powered_exponential", "exponent", 1.4), rule: "exponential",
 		half: true, rows: 100_000, exact: true, near: "exact exponential"},
 	{name: "linear", plain: true},
@@ -273,6 +301,7 @@ func table(task datasets.Task, representations []representation) []recipe {
 		for i, p := range representations {
 			for k, m := range mappings {
 				if h.task != task || m.exact != h.exact || p.only != "" && p.only != m.rule ||
+					m.rule == ruleColumns && p.only != m.rule ||
 					m.plain && i > 0 && p.encode != encodeCharacters {
 					continue
 				}

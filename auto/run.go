@@ -124,18 +124,23 @@ func (r *run) chooseTable(task datasets.Task) error {
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
 	text := isText(r.data) // of many terms, with which kernels are slow and linear models good
 	for _, k := range table(task, r.orderedRepresentations()) {
-		if k.late = k.balanced || r.late(k); text && k.plain {
+		if k.late = k.balanced || r.late(k); hasText(r.data) && k.plain {
 			k.head = k.head.ofText()
 		}
 		switch {
 		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
-			k.dense && isSparse(r.data), text && !k.plain, k.scale.name != "" && !scaled,
+			k.dense && isSparse(r.data), text && !k.plain && k.rule != ruleColumns, k.scale.name != "" && !scaled,
 			scores && !k.probabilities, k.calibrated && !scores, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.model.name == "poisson" && !r.counts(),
 			(!scores || k.calibrated) && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
-			k.encode != "" && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
+			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
 			continue
+		}
+		if k.rule == ruleColumns {
+			product := r.productKernel()
+			k.learn.settings = append(slices.Clone(k.learn.settings), product)
+			k.step.settings = append(slices.Clone(k.step.settings), product)
 		}
 		if task == datasets.Classification && metricinput.IsClassBalanced(r.metric.Name) {
 			balanced := param.Setting{Path: "class_weight", Value: "balanced"}
@@ -144,7 +149,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table = append(r.table, k)
 	}
 	if isSparse(r.data) { // linear models are often the best with many columns
-		linear := func(k recipe) bool { return k.plain }
+		linear := func(k recipe) bool { return k.plain || k.rule == ruleColumns }
 		others := slices.DeleteFunc(slices.Clone(r.table), linear)
 		r.table = append(slices.DeleteFunc(r.table, func(k recipe) bool { return !linear(k) }), others...)
 	}

@@ -12,8 +12,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -39,11 +37,6 @@ type scored struct {
 
 // errEnded ends a search whose time is over or that was stopped.
 var errEnded = errors.New("ended")
-
-// givenFolds is a splitter that returns given folds.
-type givenFolds []datasets.Fold
-
-func (f givenFolds) Split(datasets.Set) ([]datasets.Fold, error) { return f, nil }
 
 // try evaluates points of one recipe on the first rows of the order. It may be called concurrently.
 func (r *run) try(ctx context.Context, rows, round int, points []point) ([]scored, error) {
@@ -173,43 +166,6 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	}
 	t.took = time.Since(began).Seconds()
 	return out, nil
-}
-
-// scorePart evaluates a list of pipelines on the folds of a part, and stores their predictions and
-// scores.
-func (r *run) scorePart(ctx context.Context, part viewPart, list []pipeline.Pipeline, out []scored,
-	output [][]estimator.Prediction) error {
-	numbers := make([]any, len(list))
-	for i := range numbers {
-		numbers[i] = i
-	}
-	spec := indexedPipelines{list: list, output: func(candidate, fold int, out share.Outcome) {
-		output[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
-	}}
-	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
-	search.Splitter, search.Score, search.Refit, search.Memory = givenFolds(part.folds), r.metric.Name,
-		gridsearch.RefitNone,
-		r.options.Memory
-	search.Progress = func(gridsearch.Progress) { r.report(PhaseSearch) }
-	result, err := search.Run(ctx, part.data)
-	if ctx.Err() != nil {
-		return errEnded
-	}
-	for i := range out {
-		for k, number := range part.numbers {
-			if result == nil {
-				out[i].folds[number], out[i].failed = math.NaN(), err.Error()
-				continue
-			}
-			c := result.Candidates[i]
-			out[i].folds[number] = c.Folds[k]
-			out[i].seconds += c.Seconds * float64(len(part.numbers))
-			if c.Failed != "" {
-				out[i].failed = c.Failed
-			}
-		}
-	}
-	return nil
 }
 
 // meanAndSpread returns the mean of the fold scores and its spread, NaN if a fold has no score.

@@ -222,6 +222,9 @@ func (p representation) unlearned() representation {
 	at := slices.IndexFunc(representations, func(q representation) bool {
 		return q.learn.name == "" && q.scale.name == p.scale.name && q.encode == p.encode
 	})
+	if at < 0 {
+		return representation{name: "unlearned " + p.name, scale: p.scale, encode: p.encode}
+	}
 	return representations[at]
 }
 

@@ -13,22 +13,22 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // outcomes contains the outcomes of a batch by candidate and fold.
-type outcomes map[[2]int]share.Outcome
+type outcomes map[[2]int]batch.Outcome
 
 func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator) (outcomes,
 	[]string) {
 	t.Helper()
 	out := outcomes{}
-	shared, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), batch(data, folds, specs,
-		func(candidate, fold int, one share.Outcome) error {
+	shared, err := specs[0].(batch.Fitter).FitBatch(context.Background(), jobOf(data, folds, specs,
+		func(candidate, fold int, one batch.Outcome) error {
 			if _, twice := out[[2]int{candidate, fold}]; twice {
 				t.Errorf("candidate %d on fold %d twice", candidate, fold)
 			}
@@ -44,9 +44,9 @@ func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []es
 	return out, shared
 }
 
-func batch(data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator,
-	yield func(candidate, fold int, out share.Outcome) error) share.Batch {
-	return share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...), Yield: yield}
+func jobOf(data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator,
+	yield func(candidate, fold int, out batch.Outcome) error) batch.Job {
+	return batch.Job{Data: data, Folds: folds, Candidates: batch.Candidates(specs...), Yield: yield}
 }
 
 // equalsNaive fits every candidate on every fold and compares.
@@ -226,15 +226,15 @@ func TestRidgeBatchEndsWithTheFirstErrorOfYield(t *testing.T) {
 	enough := errors.New("enough")
 	calls := 0
 	_, err := estimator.NewRidge().FitBatch(context.Background(),
-		batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
-			func(candidate, fold int, one share.Outcome) error { calls++; return enough }))
+		jobOf(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
+			func(candidate, fold int, one batch.Outcome) error { calls++; return enough }))
 	if err != enough || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = estimator.NewRidge().FitBatch(ctx, batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1),
-		func(candidate, fold int, one share.Outcome) error { t.Error("yielded"); return nil }))
+	_, err = estimator.NewRidge().FitBatch(ctx, jobOf(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1),
+		func(candidate, fold int, one batch.Outcome) error { t.Error("yielded"); return nil }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

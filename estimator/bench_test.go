@@ -10,10 +10,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -195,7 +195,7 @@ func BenchmarkRidgeBatch(b *testing.B) {
 	folds := foldsOf(20_000, 5)
 	for b.Loop() {
 		_, err := estimator.NewRidge().FitBatch(context.Background(),
-			batch(data, folds, specs, func(candidate, fold int, one share.Outcome) error { return one.Err }))
+			jobOf(data, folds, specs, func(candidate, fold int, one batch.Outcome) error { return one.Err }))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,9 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -54,24 +54,24 @@ func TestRidgeFamilyGivesConstantColumnsNoWeight(t *testing.T) {
 	}
 	folds := []datasets.Fold{{Train: numbered(0, 200), Test: numbered(200, 300)},
 		{Train: numbered(100, 300), Test: numbered(0, 100)}}
-	f := share.Batch{Data: data, Folds: folds, Maps: columnsAsTheyAre(3), Memory: 1 << 30}
+	f := batch.Job{Data: data, Folds: folds, Maps: columnsAsTheyAre(3), Memory: 1 << 30}
 	for _, alpha := range []float64{1e-15, 1e-12, 1e-9} {
 		s := NewRidge()
 		s.Alpha, s.Solver = alpha, "cholesky"
-		f.Candidates = append(f.Candidates, share.Candidate{Estimator: s, Width: 3, Scale: 1})
+		f.Candidates = append(f.Candidates, batch.Candidate{Estimator: s, Width: 3, Scale: 1})
 	}
-	own := func(k, fold int) share.Outcome {
+	own := func(k, fold int) batch.Outcome {
 		fitted, err := f.Candidates[k].Estimator.(Estimator).Fit(context.Background(), data.Select(folds[fold].Train))
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := share.Outcome{}
+		one := batch.Outcome{}
 		predicted, err := Predict(context.Background(), fitted, rowblock.Select(data.X, folds[fold].Test), Request{})
-		one.Prediction, one.Err = share.Prediction(predicted), err
+		one.Prediction, one.Err = predicted, err
 		return one
 	}
-	f.FitOne = func(_ context.Context, k, fold int) share.Outcome { return own(k, fold) }
-	f.Yield = func(k, fold int, one share.Outcome) error {
+	f.FitOne = func(_ context.Context, k, fold int) batch.Outcome { return own(k, fold) }
+	f.Yield = func(k, fold int, one batch.Outcome) error {
 		if off := worst(one.Prediction.Values, own(k, fold).Prediction.Values); off > 1e-6 {
 			return fmt.Errorf("alpha %v, fold %d: off by %.2g", f.Candidates[k].Estimator.(Ridge).Alpha, fold, off)
 		}

@@ -9,10 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -93,8 +93,8 @@ func TestNonFiniteFitIsError(t *testing.T) {
 	}
 	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19},
 		Test: []int{20}}}
-	_, err := hinge.FitBatch(context.Background(), share.Batch{Data: data, Folds: folds,
-		Candidates: share.Candidates(huge, hinge), Yield: func(candidate, _ int, one share.Outcome) error {
+	_, err := hinge.FitBatch(context.Background(), batch.Job{Data: data, Folds: folds,
+		Candidates: batch.Candidates(huge, hinge), Yield: func(candidate, _ int, one batch.Outcome) error {
 			if failed := errors.Is(one.Err, ErrDiverged); failed != (candidate == 0) || candidate == 1 && one.Err != nil {
 				t.Errorf("candidate %d: %v", candidate, one.Err)
 			}
@@ -127,11 +127,11 @@ func TestBar(t *testing.T) {
 		}
 	}
 	for _, objective := range []float64{1.001, math.NaN(), math.Inf(1)} {
-		if err := (solve.Report{Objective: objective}).CheckObjective(1); !errors.Is(err, ErrDiverged) {
+		if err := solve.CheckObjective(Report{Objective: objective}, 1); !errors.Is(err, ErrDiverged) {
 			t.Errorf("objective %v: %v", objective, err)
 		}
 	}
-	if err := (solve.Report{Objective: 1}).CheckObjective(1); err != nil {
+	if err := solve.CheckObjective(Report{Objective: 1}, 1); err != nil {
 		t.Error(err)
 	}
 }

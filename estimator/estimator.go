@@ -43,9 +43,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -69,18 +69,7 @@ type Predictor interface {
 }
 
 // Report describes the optimization of a fit.
-type Report struct {
-	Solver     string  // name of the solver: "cholesky", "newton-cg"
-	Iterations int     // 0 for a direct solver
-	Converged  bool    // whether the tolerance was reached; true for a direct solver
-	Gradient   float64 // final gradient norm relative to the initial one
-	Gap        float64 // duality gap relative to the objective, if the solver computes it
-	Objective  float64 // final value of the objective
-	Warnings   []string
-}
-
-// State serializes the report.
-func (r *Report) State(s *model.State) { reportState(s, r) }
+type Report = model.Report
 
 // Reporter is a Predictor that reports on its fit.
 type Reporter interface {
@@ -131,7 +120,7 @@ var (
 	_ = []IncrementalEstimator{SGDClassifier{}, SGDRegressor{}}
 	_ = []datasets.Requirer{GammaRegression{}, Huber{}, Poisson{}, QuantileRegression{}, Tweedie{}}
 	_ = []generalized{GammaRegression{}, Poisson{}, Tweedie{}}
-	_ = []share.BatchFitter{GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{},
+	_ = []batch.Fitter{GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{},
 		KernelSVR{}, SVM{}, SVR{}, Logistic{}, Poisson{}, Ridge{}, RidgeClassifier{}, Tweedie{}}
 	_ = []interface {
 		FullPredictor

@@ -3,11 +3,11 @@ package estimator
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -61,12 +61,12 @@ func (s GammaRegression) Cost(shape datasets.Shape) datasets.Cost { return newto
 func (s GammaRegression) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.
-func (s GammaRegression) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s GammaRegression) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s GammaRegression) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
+func (s GammaRegression) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
 
 // Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s GammaRegression) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
@@ -91,7 +91,7 @@ func (s GammaRegression) name() string { return "gamma_regression" }
 
 func (s GammaRegression) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
-func (s GammaRegression) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
+func (s GammaRegression) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 
 // CheckTarget returns an error for a target outside the support of the distribution.
 func (s GammaRegression) CheckTarget(y float64) error { return s.glm().checkTarget(y) }

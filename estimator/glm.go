@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/newton"
@@ -46,9 +46,9 @@ func glmSolver() (solver, loss string, by ClassWeight, numbers bool) {
 	return "newton", "squared_", ClassWeight{}, true
 }
 
-// plain returns the spec for internal/batch.
-func (g glm) plain(invalid error) batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(g.power, g.alpha == 0, g.intercept, g.tol, g.maxIter), C: g.c(),
+// plain returns the spec for package joint.
+func (g glm) plain(invalid error) joint.PenalizedLoss {
+	return joint.PenalizedLoss{C: g.c(),
 		Tol: g.tol, MaxIter: g.maxIter, Intercept: g.intercept, Invalid: invalid, Labels: g.labels,
 		Newton: g.newton}
 }
@@ -128,12 +128,17 @@ func (f *FittedGLM) Predict(ctx context.Context, X mat.Matrix) ([]float64, error
 	if err := f.score(ctx, out, X); err != nil {
 		return nil, err
 	}
-	for i, z := range out {
-		if out[i] = math.Exp(z); math.IsInf(out[i], 1) {
+	return means(out)
+}
+
+// means replaces scores by the means, their exponentials.
+func means(scores []float64) ([]float64, error) {
+	for i, z := range scores {
+		if scores[i] = math.Exp(z); math.IsInf(scores[i], 1) {
 			return nil, errTooLarge
 		}
 	}
-	return out, nil
+	return scores, nil
 }
 
 // Outputs returns values.
@@ -142,6 +147,14 @@ func (f *FittedGLM) Outputs() Outputs { return Outputs{Has: Values} }
 // PredictFull returns the mean of the target of each row of X.
 func (f *FittedGLM) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
 	values, err := f.Predict(ctx, X)
+	return Prediction{Values: values}, err
+}
+
+func (f *FittedGLM) read(scores *mat.Dense, err error, _ Request) (Prediction, error) {
+	if err != nil {
+		return Prediction{}, err
+	}
+	values, err := means(firstColumn(scores))
 	return Prediction{Values: values}, err
 }
 

@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/golden"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -484,7 +484,7 @@ func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 			s := estimator.NewRidge()
 			s.Alpha = in.Alpha
 			_, err = s.FitBatch(context.Background(), loo(data, []estimator.Estimator{s}, false,
-				func(_ int, one share.Outcome) error {
+				func(_ int, one batch.Outcome) error {
 					if one.Err == nil {
 						near(t, "residual in a search", residuals(func(i int) float64 { return one.Values[i] }), want.Residuals, off)
 					}

@@ -2,14 +2,13 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -79,24 +78,24 @@ func (s Huber) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares the mapped rows between candidates and folds, as [Logistic.FitBatch] does; each problem is solved by
 // its own steps.
-func (s Huber) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Huber) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Huber) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
+func (s Huber) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
 
 func (s Huber) name() string { return "huber" }
 
 func (s Huber) fitted(m linear, _ []string) Predictor { return &FittedHuber{FittedLinear{m}} }
 
-// plain returns the spec for internal/batch.
-func (s Huber) plain() batch.PenalizedLoss {
+// plain returns the spec for package joint.
+func (s Huber) plain() joint.PenalizedLoss {
 	c := 1.0
 	if s.Alpha > 0 {
 		c = 1 / (2 * s.Alpha)
 	}
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Epsilon, s.Alpha == 0, s.Intercept, s.Tol, s.MaxIter), C: c, Tol: s.Tol,
+	return joint.PenalizedLoss{C: c, Tol: s.Tol,
 		MaxIter: s.MaxIter, Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, s.name())

@@ -2,11 +2,10 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -24,31 +23,31 @@ import (
 //
 // It uses cholesky and costs n³ flops per Alpha. It returns an error for a rule of Gamma, which
 // would have to be evaluated again without each row.
-func (s KernelRidge) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s KernelRidge) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	list, err := kernelRidges(b)
 	if err != nil {
 		return nil, err
 	}
-	return fitKernelRidges(ctx, b, "kernel_ridge", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
+	return fitKernelRidges(ctx, b, "kernel_ridge", list, linearRegression)
 }
 
 // kernelRidges are the candidates of a batch.
-func kernelRidges(b share.Batch) ([]batch.KernelRidge, error) {
+func kernelRidges(b batch.Job) ([]joint.KernelRidge, error) {
 	specs, err := specsOf[KernelRidge](b, "kernel_ridge")
-	list := make([]batch.KernelRidge, len(specs))
+	list := make([]joint.KernelRidge, len(specs))
 	for i, s := range specs {
 		invalid := param.Check(s)
 		if invalid == nil {
 			invalid = rejectClassTarget(b.Data.Schema, "kernel_ridge")
 		}
-		list[i] = batch.KernelRidge{Spec: s.plain(), Key: s.key(), Invalid: invalid, Labels: kernelridge.NumericTargets}
+		list[i] = joint.KernelRidge{Spec: s.plain(), Invalid: invalid, Labels: kernelridge.NumericTargets}
 	}
 	return list, err
 }
 
 // FitBatch shares work as [KernelRidge.FitBatch] does, between candidates of the same class weight. Balanced weights
 // depend on the rows, and leave none out.
-func (s KernelRidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s KernelRidgeClassifier) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	list, err := kernelRidgeClassifiers(b)
 	if err != nil {
 		return nil, err
@@ -59,66 +58,66 @@ func (s KernelRidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (sha
 }
 
 // kernelRidgeClassifiers are the candidates of a batch.
-func kernelRidgeClassifiers(b share.Batch) ([]batch.KernelRidge, error) {
+func kernelRidgeClassifiers(b batch.Job) ([]joint.KernelRidge, error) {
 	specs, err := specsOf[KernelRidgeClassifier](b, "kernel_ridge_classifier")
-	list := make([]batch.KernelRidge, len(specs))
+	list := make([]joint.KernelRidge, len(specs))
 	for i, s := range specs {
-		list[i] = batch.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Get()),
+		list[i] = joint.KernelRidge{Spec: s.regression().plain(),
 			Invalid:     param.Check(s),
 			Independent: s.ClassWeight.Balanced || len(b.Data.Schema.Classes()) == 0, Labels: s.coded}
 	}
 	return list, err
 }
 
-// key is the same for candidates that differ in Alpha only.
-func (s KernelRidge) key() string {
-	s.Alpha = 0
-	return fmt.Sprint(s)
-}
+// Shared returns the spec without Alpha.
+func (s KernelRidge) Shared() any { s.Alpha = 0; return s }
+
+// Shared returns the spec without Alpha.
+func (s KernelRidgeClassifier) Shared() any { s.Alpha = 0; return s }
 
 // fitKernelRidges is FitBatch; fitted is a model that passes scores on.
-func fitKernelRidges(ctx context.Context, b share.Batch, name string, list []batch.KernelRidge,
+func fitKernelRidges(ctx context.Context, b batch.Job, name string, list []joint.KernelRidge,
 	fitted func(linear, []string) Predictor) ([]string, error) {
-	fit := batch.FitKernelRidges
+	fit := joint.FitKernelRidges
 	switch {
 	case b.LeaveOneOut:
-		fit = batch.KernelRidgesLeaveOneOut
+		fit = joint.KernelRidgesLeaveOneOut
 	case b.HasMaps():
-		return nil, share.ErrNoSharedMaps
+		return nil, batch.ErrNoSharedMaps
 	}
-	return fitPlain(ctx, b, name, fitted, fit, list)
+	return fitJointly(ctx, b, name, fitted, fit, list)
 }
 
 // PlanBatch supports batches on unmapped rows, and leave-one-out if Gamma is a number.
-func (s KernelRidge) PlanBatch(b share.Batch) (int64, error) {
+func (s KernelRidge) PlanBatch(b batch.Job) (int64, error) {
 	if b.LeaveOneOut && s.plain().LearnsGamma() {
-		return 0, batch.ErrLOOGammaRule
+		return 0, joint.ErrLOOGammaRule
 	}
 	list, err := kernelRidges(b)
 	return kernelRidgesBytes(b, list, err)
 }
 
 // PlanBatch is [KernelRidge.PlanBatch]; leave-one-out does not support balanced class weights.
-func (s KernelRidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
+func (s KernelRidgeClassifier) PlanBatch(b batch.Job) (int64, error) {
 	switch {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
-		return 0, batch.ErrLOOClassWeights
+		return 0, joint.ErrLOOClassWeights
 	case b.LeaveOneOut && s.regression().plain().LearnsGamma():
-		return 0, batch.ErrLOOGammaRule
+		return 0, joint.ErrLOOGammaRule
 	}
 	list, err := kernelRidgeClassifiers(b)
 	return kernelRidgesBytes(b, list, err)
 }
 
 // kernelRidgesBytes is PlanBatch.
-func kernelRidgesBytes(b share.Batch, list []batch.KernelRidge, err error) (int64, error) {
+func kernelRidgesBytes(b batch.Job, list []joint.KernelRidge, err error) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
 	case b.HasMaps():
-		return 0, share.ErrNoSharedMaps
+		return 0, batch.ErrNoSharedMaps
 	case b.LeaveOneOut:
-		return batch.KernelRidgesLeaveOneOutBytes(plainBatch(b), b.Shape, list), nil
+		return joint.KernelRidgesLeaveOneOutBytes(b.Shape, list), nil
 	}
-	return batch.FitKernelRidgesBytes(plainBatch(b), b.Shape, list), nil
+	return joint.FitKernelRidgesBytes(b, list), nil
 }

@@ -132,7 +132,7 @@ func (f *kernelModel) Intercept() []float64 { return slices.Clone(f.m.Intercept)
 // Report returns the report of the fit. Its Gradient is the residual relative to the standard
 // deviation of the targets.
 func (f *kernelModel) Report() Report {
-	r := Report(f.m.Report)
+	r := f.m.Report
 	r.Warnings = slices.Clone(r.Warnings)
 	return r
 }
@@ -176,7 +176,7 @@ func (f *kernelModel) state(s *model.State) {
 	}
 	s.Matrix("dual", &dual)
 	s.Floats("intercept", &m.Intercept)
-	reportState(s.Child("report"), (*Report)(&m.Report))
+	m.Report.State(s.Child("report"))
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}

@@ -14,11 +14,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
@@ -258,10 +258,10 @@ func TestKernelRidgeBatches(t *testing.T) {
 				specs = append(specs, s)
 			}
 		}
-		outcomes := map[[2]int]share.Outcome{}
-		b := share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...),
-			Yield: func(c, f int, out share.Outcome) error { outcomes[[2]int{c, f}] = out; return out.Err }}
-		shared, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), b)
+		outcomes := map[[2]int]batch.Outcome{}
+		b := batch.Job{Data: data, Folds: folds, Candidates: batch.Candidates(specs...),
+			Yield: func(c, f int, out batch.Outcome) error { outcomes[[2]int{c, f}] = out; return out.Err }}
+		shared, err := specs[0].(batch.Fitter).FitBatch(context.Background(), b)
 		if err != nil || !slices.Contains(shared, name) || len(outcomes) != len(specs)*len(folds) {
 			t.Fatal(solver, len(outcomes), shared, err)
 		}
@@ -279,14 +279,14 @@ func TestKernelRidgeGCV(t *testing.T) {
 	data.Weights = nil
 	s := estimator.NewKernelRidge()
 	s.Alpha, s.Gamma, s.Intercept = 0.2, kernel.FixedGamma(0.5), false
-	var out share.Outcome
+	var out batch.Outcome
 	all := make([]int, 60)
 	for i := range all {
 		all[i] = i
 	}
-	_, err := s.FitBatch(context.Background(), share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}},
+	_, err := s.FitBatch(context.Background(), batch.Job{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}},
 		LeaveOneOut: true, GCV: true,
-		Candidates: share.Candidates(s), Yield: func(_, _ int, o share.Outcome) error { out = o; return o.Err }})
+		Candidates: batch.Candidates(s), Yield: func(_, _ int, o batch.Outcome) error { out = o; return o.Err }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	_, err = s.Fit(ctx, classes)
 	pred("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
-	_, err = s.PlanBatch(share.Batch{LeaveOneOut: true})
+	_, err = s.PlanBatch(batch.Job{LeaveOneOut: true})
 	if err == nil || !strings.Contains(err.Error(), "requires a fixed gamma") {
 		t.Error(err)
 	}

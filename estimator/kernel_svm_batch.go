@@ -2,10 +2,9 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/bochner-ml/bochner/internal/batch"
-	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -15,7 +14,7 @@ import (
 // all γ share the distances; with more rows, all C of a fold share its cached kernel rows. Each
 // problem is solved to its own Tol, so predictions agree with a separate fit to that tolerance.
 // Folds and γ run concurrently.
-func (s KernelSVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s KernelSVM) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	list, err := kernelSVMs(b)
 	if err != nil {
 		return nil, err
@@ -26,78 +25,79 @@ func (s KernelSVM) FitBatch(ctx context.Context, b share.Batch) (shared []string
 }
 
 // kernelSVMs are the candidates of a batch.
-func kernelSVMs(b share.Batch) ([]batch.KernelSVM, error) {
+func kernelSVMs(b batch.Job) ([]joint.KernelSVM, error) {
 	specs, err := specsOf[KernelSVM](b, "kernel_svm")
-	list := make([]batch.KernelSVM, len(specs))
+	list := make([]joint.KernelSVM, len(specs))
 	for i, s := range specs {
-		key := s
-		key.C = 0
-		list[i] = batch.KernelSVM{Spec: s.plain(), Key: fmt.Sprint(key, s.ClassWeight.Get()), Invalid: param.Check(s),
-			Labels: s.labels}
+		list[i] = joint.KernelSVM{Spec: s.plain(), Invalid: param.Check(s), Labels: s.labels}
 	}
 	return list, err
 }
 
 // FitBatch shares work as [KernelSVM.FitBatch] does.
-func (s KernelSVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s KernelSVR) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	list, err := kernelSVRs(b)
 	if err != nil {
 		return nil, err
 	}
-	return fitKernelSVMs(ctx, b, "kernel_svr", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
+	return fitKernelSVMs(ctx, b, "kernel_svr", list, linearRegression)
 }
 
 // kernelSVRs are the candidates of a batch.
-func kernelSVRs(b share.Batch) ([]batch.KernelSVM, error) {
+func kernelSVRs(b batch.Job) ([]joint.KernelSVM, error) {
 	specs, err := specsOf[KernelSVR](b, "kernel_svr")
-	list := make([]batch.KernelSVM, len(specs))
+	list := make([]joint.KernelSVM, len(specs))
 	for i, s := range specs {
-		key := s
-		key.C = 0
-		list[i] = batch.KernelSVM{Spec: s.plain(), Key: fmt.Sprint(key), Invalid: param.Check(s), Labels: s.labels}
+		list[i] = joint.KernelSVM{Spec: s.plain(), Invalid: param.Check(s), Labels: s.labels}
 	}
 	return list, err
 }
 
+// Shared returns the spec without C.
+func (s KernelSVM) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without C.
+func (s KernelSVR) Shared() any { s.C = 0; return s }
+
 // fitKernelSVMs is FitBatch; fitted is a model that passes scores on.
-func fitKernelSVMs(ctx context.Context, b share.Batch, name string, list []batch.KernelSVM,
+func fitKernelSVMs(ctx context.Context, b batch.Job, name string, list []joint.KernelSVM,
 	fitted func(linear, []string) Predictor) ([]string, error) {
 	if err := rowsOnly(b); err != nil {
 		return nil, err
 	}
-	return fitPlain(ctx, b, name, fitted, batch.FitKernelSVMs, list)
+	return fitJointly(ctx, b, name, fitted, joint.FitKernelSVMs, list)
 }
 
 // rowsOnly refuses leave-one-out and batches on related maps.
-func rowsOnly(b share.Batch) error {
+func rowsOnly(b batch.Job) error {
 	switch {
 	case b.LeaveOneOut:
-		return share.ErrNoLeaveOneOut
+		return batch.ErrNoLeaveOneOut
 	case b.HasMaps():
-		return share.ErrNoSharedMaps
+		return batch.ErrNoSharedMaps
 	}
 	return nil
 }
 
 // PlanBatch takes a batch on rows as they are.
-func (s KernelSVM) PlanBatch(b share.Batch) (int64, error) {
+func (s KernelSVM) PlanBatch(b batch.Job) (int64, error) {
 	list, err := kernelSVMs(b)
 	return kernelSVMsBytes(b, list, err)
 }
 
 // PlanBatch takes a batch on rows as they are.
-func (s KernelSVR) PlanBatch(b share.Batch) (int64, error) {
+func (s KernelSVR) PlanBatch(b batch.Job) (int64, error) {
 	list, err := kernelSVRs(b)
 	return kernelSVMsBytes(b, list, err)
 }
 
 // kernelSVMsBytes is PlanBatch.
-func kernelSVMsBytes(b share.Batch, list []batch.KernelSVM, err error) (int64, error) {
+func kernelSVMsBytes(b batch.Job, list []joint.KernelSVM, err error) (int64, error) {
 	if err == nil {
 		err = rowsOnly(b)
 	}
 	if err != nil {
 		return 0, err
 	}
-	return batch.FitKernelSVMsBytes(plainBatch(b), b.Shape, list), nil
+	return joint.FitKernelSVMsBytes(b, list), nil
 }

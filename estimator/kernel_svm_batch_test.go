@@ -12,10 +12,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
@@ -142,7 +142,7 @@ func TestKernelSVMBatchDoesNotDependOnWhatIsIncluded(t *testing.T) {
 	data.Y = y
 	folds := foldsOf(120, 3)
 	all, _ := fitBatch(t, data, folds, classes)
-	b := batch(data, folds, classes, func(candidate, fold int, out share.Outcome) error {
+	b := jobOf(data, folds, classes, func(candidate, fold int, out batch.Outcome) error {
 		if candidate != 2 || fold != 1 {
 			t.Errorf("candidate %d on fold %d is not included", candidate, fold)
 		}
@@ -152,7 +152,7 @@ func TestKernelSVMBatchDoesNotDependOnWhatIsIncluded(t *testing.T) {
 		return nil
 	})
 	b.Include = func(candidate, fold int) bool { return candidate == 2 && fold == 1 }
-	if _, err := classes[0].(share.BatchFitter).FitBatch(context.Background(), b); err != nil {
+	if _, err := classes[0].(batch.Fitter).FitBatch(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -161,7 +161,7 @@ func TestKernelSVMBatchErrors(t *testing.T) {
 	classes, _, y, data := machines()
 	data.Y = y
 	enough, calls := errors.New("enough"), 0
-	b := batch(data, foldsOf(120, 3), classes, func(int, int, share.Outcome) error { calls++; return enough })
+	b := jobOf(data, foldsOf(120, 3), classes, func(int, int, batch.Outcome) error { calls++; return enough })
 	if _, err := estimator.NewKernelSVM().FitBatch(context.Background(), b); err != enough || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
@@ -171,10 +171,10 @@ func TestKernelSVMBatchErrors(t *testing.T) {
 		t.Errorf("canceled: %v", err)
 	}
 	b.LeaveOneOut = true
-	if _, err := estimator.NewKernelSVM().FitBatch(context.Background(), b); !errors.Is(err, share.ErrNoLeaveOneOut) {
+	if _, err := estimator.NewKernelSVM().FitBatch(context.Background(), b); !errors.Is(err, batch.ErrNoLeaveOneOut) {
 		t.Errorf("leave-one-out: %v", err)
 	}
-	if _, err := estimator.NewKernelSVM().PlanBatch(b); !errors.Is(err, share.ErrNoLeaveOneOut) {
+	if _, err := estimator.NewKernelSVM().PlanBatch(b); !errors.Is(err, batch.ErrNoLeaveOneOut) {
 		t.Errorf("plan of leave-one-out: %v", err)
 	}
 	// A fold without a class has an error for each candidate.

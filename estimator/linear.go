@@ -48,7 +48,12 @@ func (f *FittedLinear) Outputs() Outputs { return Outputs{Has: Values | Targets}
 
 // PredictFull returns every target of each row of X.
 func (f *FittedLinear) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
-	return predictTargets(f.scores(ctx, X))
+	scores, err := f.scores(ctx, X)
+	return f.read(scores, err, Request{})
+}
+
+func (f *FittedLinear) read(scores *mat.Dense, err error, _ Request) (Prediction, error) {
+	return predictTargets(scores, err)
 }
 
 // State serializes the model.
@@ -77,6 +82,10 @@ func (f *FittedLinearClassifier) withLabels(has Output) Outputs {
 // PredictFull returns class and scores of each row of X.
 func (f *FittedLinearClassifier) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
+	return f.read(scores, err, want)
+}
+
+func (f *FittedLinearClassifier) read(scores *mat.Dense, err error, want Request) (Prediction, error) {
 	if f.labels != nil {
 		return predictLabels(scores, err, want, false)
 	}
@@ -187,23 +196,9 @@ func (l *linear) state(s *model.State) {
 	s.Require(l.coef != nil && kern.AllFinite(l.intercept) && kern.AllFinite(l.coef.RawMatrix().Data),
 		"coefficients are missing or not finite")
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
-	reportState(s.Child("report"), &l.report)
+	l.report.State(s.Child("report"))
 	if s.Restoring() && s.Err() == nil {
 		l.setFloat32()
-	}
-}
-
-// reportState is the state of a report.
-func reportState(s *model.State, r *Report) {
-	s.String("solver", &r.Solver)
-	s.Int("iterations", &r.Iterations)
-	s.Bool("converged", &r.Converged)
-	s.Float("gradient", &r.Gradient)
-	s.Float("gap", &r.Gap)
-	s.Float("objective", &r.Objective)
-	warnings := append([]string{}, r.Warnings...)
-	if s.Strings("warnings", &warnings); s.Restoring() {
-		r.Warnings = warnings
 	}
 }
 
@@ -312,7 +307,7 @@ func newLinear(m solve.Linear) linear {
 			coef.Set(j, i, m.Weights[i*k+j])
 		}
 	}
-	out := linear{coef: coef, intercept: m.Intercept, scale: m.Scale, report: Report(m.Report)}
+	out := linear{coef: coef, intercept: m.Intercept, scale: m.Scale, report: m.Report}
 	out.setFloat32()
 	return out
 }

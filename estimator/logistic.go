@@ -2,13 +2,12 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -86,9 +85,9 @@ func (s Logistic) fittedLabels(f FittedLinearClassifier) Predictor { return &Fit
 // MultiLabel returns true.
 func (s Logistic) MultiLabel() bool { return true }
 
-// plain returns the spec for internal/batch.
-func (s Logistic) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C, Tol: s.Tol,
+// plain returns the spec for package joint.
+func (s Logistic) plain() joint.PenalizedLoss {
+	return joint.PenalizedLoss{C: s.C, Tol: s.Tol,
 		MaxIter:   s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
@@ -123,6 +122,10 @@ func (f *FittedLogistic) Outputs() Outputs { return f.withLabels(Values | Scores
 // PredictFull returns class, scores and probabilities of each row of X.
 func (f *FittedLogistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
+	return f.read(scores, err, want)
+}
+
+func (f *FittedLogistic) read(scores *mat.Dense, err error, want Request) (Prediction, error) {
 	if f.labels != nil {
 		return predictLabels(scores, err, want, true)
 	}

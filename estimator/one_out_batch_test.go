@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // without returns the numbers below n but for i.
@@ -48,10 +48,10 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 			"ridge":            {datasets.Set{X: x, Y: y, Weights: weights}, []estimator.Estimator{a, b}},
 			"ridge_classifier": {datasets.Set{X: x, Y: classes, Schema: schema}, []estimator.Estimator{c}},
 		} {
-			got := map[int]share.Outcome{}
-			fitter := job.specs[0].(share.BatchFitter)
+			got := map[int]batch.Outcome{}
+			fitter := job.specs[0].(batch.Fitter)
 			_, err := fitter.FitBatch(ctx, loo(job.data, job.specs, false,
-				func(k int, one share.Outcome) error { got[k] = one; return nil }))
+				func(k int, one batch.Outcome) error { got[k] = one; return nil }))
 			if err != nil || len(got) != len(job.specs) {
 				t.Fatalf("%s: %d results, %v", what, len(got), err)
 			}
@@ -91,7 +91,7 @@ func TestSweepOneOutByGCV(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.FitBatch(ctx, loo(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true,
-		func(_ int, one share.Outcome) error {
+		func(_ int, one batch.Outcome) error {
 			mse := 0.0
 			for i, v := range one.Values {
 				mse += (v - y[i]) * (v - y[i]) / n
@@ -113,7 +113,7 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 	specs := ridges(0, 1)
 	failed := 0
 	_, err := estimator.NewRidge().FitBatch(context.Background(),
-		loo(datasets.Set{X: x, Y: y}, specs, false, func(k int, one share.Outcome) error {
+		loo(datasets.Set{X: x, Y: y}, specs, false, func(k int, one batch.Outcome) error {
 			if (one.Err != nil) != (k < 2) {
 				t.Errorf("candidate %d: %v", k, one.Err)
 			}
@@ -129,12 +129,12 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 
 // loo is a batch that computes leave-one-out predictions.
 func loo(data datasets.Set, specs []estimator.Estimator, gcv bool,
-	yield func(candidate int, out share.Outcome) error) share.Batch {
+	yield func(candidate int, out batch.Outcome) error) batch.Job {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i
 	}
-	return share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(specs...),
+	return batch.Job{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: batch.Candidates(specs...),
 		LeaveOneOut: true, GCV: gcv,
-		Yield: func(k, _ int, out share.Outcome) error { return yield(k, out) }}
+		Yield: func(k, _ int, out batch.Outcome) error { return yield(k, out) }}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -21,7 +21,7 @@ type penalized interface {
 	Estimator
 	datasets.CostEstimator
 	name() string
-	plain() batch.PenalizedLoss
+	plain() joint.PenalizedLoss
 	fitted(m linear, classes []string) Predictor
 }
 

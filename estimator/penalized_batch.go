@@ -3,8 +3,8 @@ package estimator
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/batch"
-	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 )
 
 // FitBatch over rows prepares the training rows of a fold once for all candidates solved by
@@ -14,12 +14,12 @@ import (
 // always starts at its smallest C, whatever is included.
 //
 // On related maps it shares work as [Logistic.FitBatch] does, for losses solved by newton.
-func (s SVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s SVM) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch supports batches on unmapped rows, and on related maps if the solver is newton.
-func (s SVM) PlanBatch(b share.Batch) (int64, error) {
+func (s SVM) PlanBatch(b batch.Job) (int64, error) {
 	return pathBytes(b, byNewton(s.Solver, s.Loss, false))
 }
 
@@ -31,56 +31,91 @@ func (s SVM) PlanBatch(b share.Batch) (int64, error) {
 // results agree with those of Fit to that tolerance. A path always starts at its smallest C, so
 // results do not depend on what is included. The rows of folds are not copied. Folds run
 // concurrently.
-func (s Logistic) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Logistic) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Logistic) PlanBatch(b share.Batch) (int64, error) {
+func (s Logistic) PlanBatch(b batch.Job) (int64, error) {
 	return pathBytes(b, s.Solver != "dual")
 }
 
 // FitBatch on unmapped rows shares work as [SVM.FitBatch] does, between candidates of equal
 // Epsilon.
-func (s SVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s SVR) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s, false)
 }
 
 // PlanBatch supports batches on unmapped rows.
-func (s SVR) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, false) }
+func (s SVR) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, false) }
+
+// Shared returns the spec without C.
+func (s SVM) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without C.
+func (s SVR) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without C.
+func (s Logistic) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s Huber) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s Poisson) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s GammaRegression) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s Tweedie) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// presence returns 1 for a penalty and 0 for none: then the objective has no factor of the loss.
+func presence(alpha float64) float64 {
+	if alpha == 0 {
+		return 0
+	}
+	return 1
+}
 
 // fitPenalized is FitBatch of candidates of the type of kind; mapped allows related maps.
-func fitPenalized[S penalized](ctx context.Context, b share.Batch, kind S, mapped bool) ([]string, error) {
+func fitPenalized[S interface {
+	penalized
+	batch.Fitter
+}](ctx context.Context, b batch.Job, kind S, mapped bool) ([]string, error) {
 	specs, err := specsOf[S](b, kind.name())
 	if err != nil {
 		return nil, err
 	}
-	list := make([]batch.PenalizedLoss, len(specs))
+	list := make([]joint.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()
-		list[i].Independent = b.Data.Targets != nil
+		own := b
+		own.Candidates = b.Candidates[i : i+1]
+		_, err := s.PlanBatch(own)
+		list[i].Independent = b.Data.Targets != nil || err != nil && b.HasMaps()
 	}
-	fit := batch.FitByDescent
+	fit := joint.FitByDescent
 	switch {
 	case b.LeaveOneOut:
-		return nil, share.ErrNoLeaveOneOut
+		return nil, batch.ErrNoLeaveOneOut
 	case b.HasMaps() && !mapped:
-		return nil, share.ErrNoSharedMaps
+		return nil, batch.ErrNoSharedMaps
 	case b.HasMaps():
-		fit = batch.FitByNewton
+		fit = joint.FitByNewton
 	}
-	return fitPlain(ctx, b, kind.name(), kind.fitted, fit, list)
+	return fitJointly(ctx, b, kind.name(), kind.fitted, fit, list)
 }
 
 // pathBytes is the memory of a batch: on related maps, where newton takes them, that of the paths, else that of a fit.
-func pathBytes(b share.Batch, newton bool) (int64, error) {
+func pathBytes(b batch.Job, newton bool) (int64, error) {
 	switch {
 	case b.LeaveOneOut:
-		return 0, share.ErrNoLeaveOneOut
+		return 0, batch.ErrNoLeaveOneOut
 	case b.HasMaps() && !newton:
-		return 0, share.ErrNoSharedMaps
+		return 0, batch.ErrNoSharedMaps
 	case b.HasMaps():
-		return batch.FitByNewtonBytes(plainBatch(b), b.Shape), nil
+		return joint.FitByNewtonBytes(b), nil
 	}
 	return b.MaxFitBytes(), nil
 }

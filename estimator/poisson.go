@@ -3,11 +3,11 @@ package estimator
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -68,12 +68,12 @@ func (s Poisson) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(s
 func (s Poisson) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.
-func (s Poisson) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Poisson) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Poisson) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
+func (s Poisson) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
 
 // Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s Poisson) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
@@ -98,7 +98,7 @@ func (s Poisson) name() string { return "poisson" }
 
 func (s Poisson) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
-func (s Poisson) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
+func (s Poisson) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 
 // CheckTarget returns an error for a target outside the support of the distribution.
 func (s Poisson) CheckTarget(y float64) error { return s.glm().checkTarget(y) }

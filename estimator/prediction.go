@@ -6,9 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/guard"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // FullPredictor is a [Predictor] with more outputs than values: scores of classes, probabilities, standard
@@ -58,23 +58,7 @@ func (r Request) Wants(output Output) bool { return r.Outputs == 0 || r.Outputs.
 
 // Prediction contains the outputs of a model for rows. Outputs that were not requested, or that the
 // model does not have, are nil.
-type Prediction struct {
-	Values  []float64  // rows: targets, the first of several, or class codes
-	Targets *mat.Dense // rows × targets; of labels 1 for a row that has it, else 0
-	// rows × classes, the largest is the prediction; one column, positive for the second class, for
-	// two classes; one column for each label, positive for rows that have it
-	Scores        *mat.Dense
-	Probabilities *mat.Dense // rows × classes; of labels the probabilities of 1
-	Std           []float64  // rows: standard deviation of a new observation
-	Lower, Upper  []float64  // rows: ends of an interval that contains a new observation with the probability level
-	// The same for several targets, rows × targets.
-	StdTargets, LowerTargets, UpperTargets *mat.Dense
-
-	// rows × classes: 1 for each class of a set that contains the class with the probability level,
-	// else 0
-	Sets    *mat.Dense
-	Anomaly []float64 // rows: anomaly score, positive for rows that are predicted to be anomalies
-}
+type Prediction = model.Prediction
 
 // OutputsOf returns the outputs of p: those of a [FullPredictor], else values only. A model with
 // standard deviations also has intervals, from the normal distribution.
@@ -102,12 +86,12 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (out 
 			return Prediction{}, nil
 		}
 		if out.Values, err = p.Predict(ctx, X); err == nil && X != nil {
-			err = out.check(p, Outputs{}, X)
+			err = checkPrediction(&out, p, Outputs{}, X)
 		}
 		return out, err
 	}
 	if n, _ := X.Dims(); n == 0 {
-		return emptyPrediction(OutputsOf(p).Has).only(want), ctxerr.Check(ctx)
+		return onlyWanted(emptyPrediction(OutputsOf(p).Has), want), ctxerr.Check(ctx)
 	}
 	ask, normal := want, false
 	if has := full.Outputs().Has; want.Wants(Intervals) && has.Has(Std) && !has.Has(Intervals) {
@@ -116,7 +100,7 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (out 
 		}
 	}
 	if out, err = full.PredictFull(ctx, X, ask); err == nil {
-		err = out.check(p, full.Outputs(), X)
+		err = checkPrediction(&out, p, full.Outputs(), X)
 	}
 	if err != nil {
 		return Prediction{}, err
@@ -124,12 +108,12 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (out 
 	if normal && out.Std != nil {
 		out = out.WithNormalIntervals(want.Level)
 	}
-	return out.only(want), nil
+	return onlyWanted(out, want), nil
 }
 
-// check returns an error if an output of p for the rows of X has another number of rows, or the outputs of classes
+// checkPrediction returns an error if an output of p for the rows of X has another number of rows, or the outputs of classes
 // and labels another number of columns than there are classes and labels.
-func (p *Prediction) check(of Predictor, outputs Outputs, X mat.Matrix) error {
+func checkPrediction(p *Prediction, of Predictor, outputs Outputs, X mat.Matrix) error {
 	rows, _ := X.Dims()
 	vectors, matrices := p.Parts()
 	for k, v := range vectors {
@@ -165,13 +149,6 @@ func (o Outputs) width(output Output) int {
 	return len(o.Classes)
 }
 
-// Parts returns pointers to the fields of p with one number per row, and to those with one matrix
-// row per row.
-func (p *Prediction) Parts() (vectors []*[]float64, matrices []**mat.Dense) {
-	return []*[]float64{&p.Values, &p.Std, &p.Lower, &p.Upper, &p.Anomaly},
-		[]**mat.Dense{&p.Targets, &p.Scores, &p.Probabilities, &p.StdTargets, &p.LowerTargets, &p.UpperTargets, &p.Sets}
-}
-
 // vectorOutputs and matrixOutputs are the outputs that the fields in Parts belong to.
 var vectorOutputs, matrixOutputs = []Output{Values, Std, Intervals, Intervals, AnomalyScores},
 	[]Output{Targets, Scores, Probabilities, Std, Intervals, Intervals, Sets}
@@ -180,8 +157,8 @@ var vectorOutputs, matrixOutputs = []Output{Values, Std, Intervals, Intervals, A
 var vectorNames, matrixNames = []string{"Values", "Std", "Lower", "Upper", "Anomaly"},
 	[]string{"Targets", "Scores", "Probabilities", "StdTargets", "LowerTargets", "UpperTargets", "Sets"}
 
-// only returns p without the outputs that were not requested.
-func (p Prediction) only(want Request) Prediction {
+// onlyWanted returns p without the outputs that were not requested.
+func onlyWanted(p Prediction, want Request) Prediction {
 	vectors, matrices := p.Parts()
 	for k, v := range vectors {
 		if !want.Wants(vectorOutputs[k]) {
@@ -210,65 +187,6 @@ func emptyPrediction(has Output) (p Prediction) {
 		}
 	}
 	return p
-}
-
-// Append returns p followed by the prediction for more rows, with capacity for the given number of rows. It may reuse
-// the arrays of p.
-func (p Prediction) Append(more Prediction, rows int) Prediction {
-	to, toMatrices := p.Parts()
-	from, fromMatrices := more.Parts()
-	for k := range to {
-		if *to[k] == nil && *from[k] != nil {
-			*to[k] = make([]float64, 0, rows)
-		}
-		*to[k] = append(*to[k], *from[k]...)
-	}
-	for k, m := range fromMatrices {
-		if *m == nil {
-			continue
-		}
-		n, cols := (*m).Dims()
-		data := make([]float64, 0, max(rows, n)*cols)
-		if *toMatrices[k] != nil {
-			data = (*toMatrices[k]).RawMatrix().Data
-		}
-		for i := range n {
-			data = append(data, (*m).RawRowView(i)...)
-		}
-		if *toMatrices[k] = (&mat.Dense{}); len(data) > 0 {
-			*toMatrices[k] = mat.NewDense(len(data)/cols, cols, data)
-		}
-	}
-	return p
-}
-
-// WithNormalIntervals returns p with the intervals that contain a new observation with the probability level if it
-// has a normal distribution: see normalInterval. Level 0 means 0.9.
-func (p Prediction) WithNormalIntervals(level float64) Prediction {
-	if level == 0 {
-		level = conformal.DefaultLevel
-	}
-	p.Lower, p.Upper = normalInterval(p.Values, p.Std, level)
-	if p.StdTargets == nil {
-		return p
-	}
-	if p.LowerTargets, p.UpperTargets = (&mat.Dense{}), (&mat.Dense{}); !p.StdTargets.IsEmpty() {
-		n, t := p.StdTargets.Dims()
-		lower, upper := normalInterval(p.Targets.RawMatrix().Data, p.StdTargets.RawMatrix().Data, level)
-		p.LowerTargets, p.UpperTargets = mat.NewDense(n, t, lower), mat.NewDense(n, t, upper)
-	}
-	return p
-}
-
-// normalInterval returns the ends of the intervals that contain numbers of normal distributions with the given means
-// and standard deviations with the probability level: mean ± std·√2·erf⁻¹(level).
-func normalInterval(mean, std []float64, level float64) (lower, upper []float64) {
-	reach := conformal.Deviations(level)
-	lower, upper = make([]float64, len(mean)), make([]float64, len(mean))
-	for i, m := range mean {
-		lower[i], upper[i] = m-reach*std[i], m+reach*std[i]
-	}
-	return lower, upper
 }
 
 // predictTargets returns the prediction of a regression from its targets, rows × targets.

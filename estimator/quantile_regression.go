@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/param"
@@ -80,8 +80,8 @@ func (s QuantileRegression) name() string { return "quantile_regression" }
 
 func (s QuantileRegression) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
 
-func (s QuantileRegression) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s), C: 1, Tol: s.Tol, MaxIter: s.MaxIter, Intercept: s.Intercept,
+func (s QuantileRegression) plain() joint.PenalizedLoss {
+	return joint.PenalizedLoss{C: 1, Tol: s.Tol, MaxIter: s.MaxIter, Intercept: s.Intercept,
 		Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, s.name())

@@ -9,9 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -117,18 +117,18 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := share.Batch{Data: data, Folds: folds, Maps: columnsAsTheyAre(12), Memory: 1 << 30}
+	f := batch.Job{Data: data, Folds: folds, Maps: columnsAsTheyAre(12), Memory: 1 << 30}
 	for _, intercept := range []bool{true, false} {
 		for _, width := range []int{7, 12} {
 			for _, alpha := range []float64{1e-10, 1e-9, 1e-8, 1} {
 				s := NewRidge()
 				s.Alpha, s.Intercept, s.Solver = alpha, intercept, "cholesky"
-				f.Candidates = append(f.Candidates, share.Candidate{Estimator: s, Width: width, Scale: 1})
+				f.Candidates = append(f.Candidates, batch.Candidate{Estimator: s, Width: width, Scale: 1})
 			}
 		}
 	}
 	alone, done := 0, 0
-	own := func(k, fold int) share.Outcome {
+	own := func(k, fold int) batch.Outcome {
 		train := data.Select(folds[fold].Train)
 		train.X = train.X.(*mat.Dense).Slice(0, train.Rows(), 0, f.Candidates[k].Width)
 		fitted, err := f.Candidates[k].Estimator.(Estimator).Fit(context.Background(), train)
@@ -137,13 +137,13 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 		}
 		test := rowblock.Select(data.X, folds[fold].Test).(*mat.Dense)
 		n, _ := test.Dims()
-		one := share.Outcome{}
+		one := batch.Outcome{}
 		predicted, err := Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width), Request{})
-		one.Prediction, one.Err = share.Prediction(predicted), err
+		one.Prediction, one.Err = predicted, err
 		return one
 	}
-	f.FitOne = func(_ context.Context, k, fold int) share.Outcome { alone++; return own(k, fold) }
-	f.Yield = func(k, fold int, one share.Outcome) error {
+	f.FitOne = func(_ context.Context, k, fold int) batch.Outcome { alone++; return own(k, fold) }
+	f.Yield = func(k, fold int, one batch.Outcome) error {
 		done++
 		want := own(k, fold).Prediction.Values
 		// Both are accurate to visible, relative to the root of the spread of all targets; further
@@ -187,20 +187,20 @@ func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 	folds := []datasets.Fold{{Train: upTo(0, 400), Test: upTo(400, 500)}, {Train: upTo(100, 500), Test: upTo(0, 100)}}
 	for _, alphas := range [][]float64{{1, 100}, {1e-3, 1}} {
 		maps := &shortColumns{columnsAsTheyAre: 12}
-		f := share.Batch{Data: data, Folds: folds, Maps: maps, Memory: 1 << 30}
+		f := batch.Job{Data: data, Folds: folds, Maps: maps, Memory: 1 << 30}
 		for _, width := range []int{7, 12} {
 			for _, alpha := range alphas {
 				s := NewRidge()
 				s.Alpha, s.Solver = alpha, "cholesky"
-				f.Candidates = append(f.Candidates, share.Candidate{Estimator: s, Width: width, Scale: 1, Float32: true})
+				f.Candidates = append(f.Candidates, batch.Candidate{Estimator: s, Width: width, Scale: 1, Float32: true})
 			}
 		}
 		done := 0
-		f.FitOne = func(_ context.Context, k, fold int) share.Outcome {
+		f.FitOne = func(_ context.Context, k, fold int) batch.Outcome {
 			t.Errorf("candidate %d is fitted alone on fold %d", k, fold)
-			return share.Outcome{}
+			return batch.Outcome{}
 		}
-		f.Yield = func(k, fold int, one share.Outcome) error {
+		f.Yield = func(k, fold int, one batch.Outcome) error {
 			done++
 			short := single.Copy(data.X.(*mat.Dense).Slice(0, 500, 0, f.Candidates[k].Width))
 			train := datasets.Set{X: short.Select(folds[fold].Train), Y: data.Select(folds[fold].Train).Y}
@@ -240,6 +240,6 @@ type columnsAsTheyAre int
 
 func (m columnsAsTheyAre) Widths() []int { return []int{int(m)} }
 
-func (m columnsAsTheyAre) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, *mat.Dense) error) error {
+func (m columnsAsTheyAre) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, mat.Matrix) error) error {
 	return yield(0, mat.DenseCopyOf(X))
 }

@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -67,21 +67,21 @@ func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 				t.Errorf("shared %v, want alpha among them", shared)
 			}
 			equalsNaive(t, c.data, folds, specs, got)
-			b := batch(c.data, folds, specs, nil)
+			b := jobOf(c.data, folds, specs, nil)
 			b.Shape = c.data.Shape()
-			if bytes, err := specs[0].(share.BatchFitter).PlanBatch(b); err != nil || bytes <= 0 {
+			if bytes, err := specs[0].(batch.Fitter).PlanBatch(b); err != nil || bytes <= 0 {
 				t.Errorf("%d bytes, error %v", bytes, err)
 			}
 			some := b
 			some.Include = func(candidate, fold int) bool { return (candidate+fold)%3 != 1 }
-			some.Yield = func(candidate, fold int, out share.Outcome) error {
+			some.Yield = func(candidate, fold int, out batch.Outcome) error {
 				want := got[[2]int{candidate, fold}]
 				if out.Scores != nil && !mat.Equal(out.Scores, want.Scores) || !slices.Equal(out.Values, want.Values) {
 					t.Errorf("candidate %d on fold %d is another where not all are wanted", candidate, fold)
 				}
 				return nil
 			}
-			if _, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), some); err != nil {
+			if _, err := specs[0].(batch.Fitter).FitBatch(context.Background(), some); err != nil {
 				t.Fatal(err)
 			}
 		})

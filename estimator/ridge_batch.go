@@ -2,13 +2,12 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -42,7 +41,7 @@ import (
 // candidates that differ in Alpha only are solved jointly in the dual form: they share the products
 // with the kernel of the rows, as many as the smallest Alpha requires, at 2·nnz flops for every
 // output. Other candidates that do not use cholesky are fitted separately.
-func (s Ridge) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Ridge) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	list, err := ridges(b)
 	if err != nil {
 		return nil, err
@@ -50,14 +49,14 @@ func (s Ridge) FitBatch(ctx context.Context, b share.Batch) (shared []string, er
 	for i := range list { // each reports that the targets are not numeric
 		list[i].Independent = rejectClassTarget(b.Data.Schema, "ridge") != nil
 	}
-	return fitRidges(ctx, b, "ridge", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
+	return fitRidges(ctx, b, "ridge", list, linearRegression)
 }
 
 // FitBatch shares work as [Ridge.FitBatch] does, between candidates of the same class weight; balanced
 // weights differ between folds, and such candidates are fitted individually.
-func (s RidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s RidgeClassifier) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	classes, labels := b.Data.Schema.Classes(), labelNames(b.Data)
-	list, err := ridgeClassifiers(b, b.Data)
+	list, err := ridgeClassifiers(b)
 	if err != nil {
 		return nil, err
 	}
@@ -67,24 +66,30 @@ func (s RidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []
 }
 
 // fitRidges is FitBatch of candidates that are ridge regressions.
-func fitRidges(ctx context.Context, b share.Batch, name string, list []batch.Ridge,
+func fitRidges(ctx context.Context, b batch.Job, name string, list []joint.Ridge,
 	fitted func(linear, []string) Predictor) ([]string, error) {
-	fit := batch.FitRidges
+	fit := joint.FitRidges
 	switch {
 	case b.LeaveOneOut:
-		fit = batch.RidgesLeaveOneOut
+		fit = joint.RidgesLeaveOneOut
 	case b.HasMaps():
-		fit = batch.FitMappedRidges
+		fit = joint.FitMappedRidges
 	}
-	return fitPlain(ctx, b, name, fitted, fit, list)
+	return fitJointly(ctx, b, name, fitted, fit, list)
 }
 
+// Shared returns the spec without Alpha.
+func (s Ridge) Shared() any { s.Alpha = 0; return s }
+
+// Shared returns the spec without Alpha.
+func (s RidgeClassifier) Shared() any { s.Alpha = 0; return s }
+
 // ridges are the candidates in plain.
-func ridges(b share.Batch) ([]batch.Ridge, error) {
+func ridges(b batch.Job) ([]joint.Ridge, error) {
 	specs, err := specsOf[Ridge](b, "ridge")
-	list := make([]batch.Ridge, len(specs))
+	list := make([]joint.Ridge, len(specs))
 	for i, s := range specs {
-		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s), Key: fmt.Sprint(s.Intercept), Invalid: param.Check(s),
+		list[i] = joint.Ridge{Ridge: leastsquares.Ridge(s), Invalid: param.Check(s),
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				return leastsquares.NewProblem(leastsquares.Ridge(s), rows, design.BlockTargetsAndWeights), nil
 			}}
@@ -92,15 +97,15 @@ func ridges(b share.Batch) ([]batch.Ridge, error) {
 	return list, err
 }
 
-// ridgeClassifiers are the candidates in plain, for data with classes.
-func ridgeClassifiers(b share.Batch, data datasets.Set) ([]batch.Ridge, error) {
-	classes := data.Schema.Classes()
+// ridgeClassifiers are the candidates in plain. Without data, for a plan, the classes are taken to be known.
+func ridgeClassifiers(b batch.Job) ([]joint.Ridge, error) {
+	data, classes := b.Data, b.Data.Schema.Classes()
 	specs, err := specsOf[RidgeClassifier](b, "ridge_classifier")
-	list := make([]batch.Ridge, len(specs))
+	list := make([]joint.Ridge, len(specs))
 	for i, s := range specs {
-		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s.ridge()), Key: fmt.Sprint(s.Intercept, s.ClassWeight.Get()),
+		list[i] = joint.Ridge{Ridge: leastsquares.Ridge(s.ridge()),
 			Invalid:     param.Check(s),
-			Independent: s.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
+			Independent: s.ClassWeight.Balanced || data.X != nil && (len(classes) == 0 || data.Y == nil),
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				p, _, err := s.coded(rows, classes)
 				return p, err
@@ -129,31 +134,25 @@ func checkClassCount(data datasets.Set, train []int, classes []string) error {
 }
 
 // PlanBatch takes a batch of any kind. On related maps the solver is, or may be, cholesky.
-func (s Ridge) PlanBatch(b share.Batch) (int64, error) { return ridgesBytes(b, s, ridges) }
+func (s Ridge) PlanBatch(b batch.Job) (int64, error) { return ridgesBytes(b, s, ridges) }
 
 // PlanBatch is [Ridge.PlanBatch]. Classes are taken to be known; on related maps the class weight is one
 // that does not depend on the rows.
-func (s RidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
+func (s RidgeClassifier) PlanBatch(b batch.Job) (int64, error) {
 	switch {
 	case b.HasMaps() && s.ClassWeight.Balanced:
-		return 0, share.ErrNoSharedMaps
+		return 0, batch.ErrNoSharedMaps
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
-		return 0, batch.ErrLOOClassWeights
+		return 0, joint.ErrLOOClassWeights
 	}
-	return ridgesBytes(b, s.ridge(), func(b share.Batch) ([]batch.Ridge, error) {
-		return ridgeClassifiers(b, someClasses)
-	})
+	return ridgesBytes(b, s.ridge(), ridgeClassifiers)
 }
-
-// someClasses is placeholder data with two classes, for plans without data.
-var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
-	Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"0", "1"}}}}}
 
 // ridgesBytes checks the candidates only if there are folds: without folds, PlanBatch asks for each
 // candidate whether the estimator supports such batches.
-func ridgesBytes(b share.Batch, s Ridge, of func(share.Batch) ([]batch.Ridge, error)) (int64, error) {
+func ridgesBytes(b batch.Job, s Ridge, of func(batch.Job) ([]joint.Ridge, error)) (int64, error) {
 	if b.HasMaps() && s.Solver != "auto" && s.Solver != "cholesky" {
-		return 0, share.ErrNoSharedMaps
+		return 0, batch.ErrNoSharedMaps
 	}
 	if len(b.Folds) == 0 {
 		return 0, nil
@@ -163,9 +162,9 @@ func ridgesBytes(b share.Batch, s Ridge, of func(share.Batch) ([]batch.Ridge, er
 	case err != nil: // the fit reports it
 		return 0, nil
 	case b.LeaveOneOut:
-		return batch.RidgesLeaveOneOutBytes(b.Shape, list), nil
+		return joint.RidgesLeaveOneOutBytes(b, list), nil
 	case b.HasMaps():
-		return batch.FitMappedRidgesBytes(plainBatch(b), b.Shape, list), nil
+		return joint.FitMappedRidgesBytes(b, list), nil
 	}
-	return batch.FitRidgesBytes(plainBatch(b), b.Shape, list), nil
+	return joint.FitRidgesBytes(b, list), nil
 }

@@ -9,10 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -469,7 +469,7 @@ func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
 	for _, fold := range []datasets.Fold{{Train: []int{1}}, {Train: []int{0, 50}, Test: []int{1}},
 		{Train: []int{0}, Test: []int{-1}}} {
 		_, err := estimator.NewRidge().FitBatch(context.Background(),
-			batch(column, []datasets.Fold{fold}, ridges(1), func(int, int, share.Outcome) error { return nil }))
+			jobOf(column, []datasets.Fold{fold}, ridges(1), func(int, int, batch.Outcome) error { return nil }))
 		if err == nil || !strings.Contains(err.Error(), "fold 0") {
 			t.Errorf("%v: %v", fold, err)
 		}

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/canceltest"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -111,7 +111,7 @@ func TestBatchesStop(t *testing.T) {
 	svm.Solver = "dual"
 	for name, c := range map[string]struct {
 		data   datasets.Set
-		fitter share.BatchFitter
+		fitter batch.Fitter
 		specs  []Estimator
 	}{
 		"ridge": {data, ridge, []Estimator{Ridge{Alpha: 1, Intercept: true, Solver: "cholesky"},
@@ -126,8 +126,8 @@ func TestBatchesStop(t *testing.T) {
 			}
 		}
 		err := canceltest.Check(func(ctx context.Context) (bool, error) {
-			_, err := c.fitter.FitBatch(ctx, share.Batch{Data: c.data, Folds: folds, Candidates: share.Candidates(c.specs...),
-				Yield: func(candidate, fold int, one share.Outcome) error {
+			_, err := c.fitter.FitBatch(ctx, batch.Job{Data: c.data, Folds: folds, Candidates: batch.Candidates(c.specs...),
+				Yield: func(candidate, fold int, one batch.Outcome) error {
 					if one.Err != nil {
 						t.Errorf("%s: candidate %d on fold %d was handed over with the error %v", name, candidate, fold, one.Err)
 					}

@@ -2,10 +2,9 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
@@ -81,9 +80,9 @@ func (s SVM) fittedLabels(f FittedLinearClassifier) Predictor { return &f }
 // MultiLabel returns true.
 func (s SVM) MultiLabel() bool { return true }
 
-// plain returns the spec for internal/batch.
-func (s SVM) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C,
+// plain returns the spec for package joint.
+func (s SVM) plain() joint.PenalizedLoss {
+	return joint.PenalizedLoss{C: s.C,
 		Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {

@@ -11,10 +11,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -172,10 +172,10 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				near(t, fmt.Sprint(name, at), one.Values, want.Values, 1e-3)
 			}
 		}
-		_, err := specs[0].(share.BatchFitter).FitBatch(context.Background(),
-			share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...),
+		_, err := specs[0].(batch.Fitter).FitBatch(context.Background(),
+			batch.Job{Data: data, Folds: folds, Candidates: batch.Candidates(specs...),
 				Include: func(s, f int) bool { return s == 2 && f == 1 },
-				Yield: func(s, f int, one share.Outcome) error {
+				Yield: func(s, f int, one batch.Outcome) error {
 					if s != 2 || f != 1 || !reflect.DeepEqual(one.Prediction, got[[2]int{2, 1}].Prediction) {
 						t.Errorf("%s: candidate %d on fold %d is not what it was with all", name, s, f)
 					}

@@ -2,10 +2,9 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
@@ -65,9 +64,9 @@ func (s SVR) name() string { return "svr" }
 
 func (s SVR) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
 
-// plain returns the spec for internal/batch.
-func (s SVR) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol,
+// plain returns the spec for package joint.
+func (s SVR) plain() joint.PenalizedLoss {
+	return joint.PenalizedLoss{C: s.C, Tol: s.Tol,
 		MaxIter:   s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },

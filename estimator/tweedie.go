@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -69,12 +69,12 @@ func (s Tweedie) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(s
 func (s Tweedie) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.
-func (s Tweedie) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Tweedie) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Tweedie) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
+func (s Tweedie) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
 
 // Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s Tweedie) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
@@ -101,7 +101,7 @@ func (s Tweedie) name() string { return "tweedie" }
 
 func (s Tweedie) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
-func (s Tweedie) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
+func (s Tweedie) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 
 // CheckTarget returns an error for a target outside the support of the distribution.
 func (s Tweedie) CheckTarget(y float64) error { return s.glm().checkTarget(y) }

@@ -148,7 +148,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
 		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Group: o.Group, Time: o.Time,
-			Format: o.Format, Remark: report, More: o.ExtraFiles, Input: o.Input})
+			Format: o.Format, Remark: report, Names: true, More: o.ExtraFiles, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err

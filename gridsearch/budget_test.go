@@ -13,9 +13,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -196,7 +196,7 @@ type stubborn struct {
 
 func (s *stubborn) Params(l *param.List) { s.line.Params(l) }
 
-func (s stubborn) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (s stubborn) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	for i, c := range b.Candidates {
 		for k, fold := range b.Folds {
 			if !b.Includes(i, k) {
@@ -207,10 +207,10 @@ func (s stubborn) FitBatch(ctx context.Context, b share.Batch) ([]string, error)
 			if err != nil {
 				return nil, err
 			}
-			out := share.Outcome{Err: ctx.Err()}
+			out := batch.Outcome{Err: ctx.Err()}
 			if out.Err == nil {
 				predicted, err := estimator.Predict(context.Background(), p, b.Data.Select(fold.Test).X, estimator.Request{})
-				out.Prediction, out.Err = share.Prediction(predicted), err
+				out.Prediction, out.Err = predicted, err
 			}
 			if err := b.Yield(i, k, out); err != nil {
 				return nil, err
@@ -220,7 +220,7 @@ func (s stubborn) FitBatch(ctx context.Context, b share.Batch) ([]string, error)
 	return nil, nil
 }
 
-func (s stubborn) PlanBatch(share.Batch) (int64, error) { return 0, nil }
+func (s stubborn) PlanBatch(batch.Job) (int64, error) { return 0, nil }
 
 // On cancellation a batch ends with the running fit. The journal has the finished fits and not
 // those that failed because of the cancellation.

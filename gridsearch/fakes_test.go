@@ -12,9 +12,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -164,7 +164,7 @@ type batching struct {
 
 func (s *batching) Params(l *param.List) { s.line.Params(l) }
 
-func (s batching) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (s batching) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	if s.asked != nil {
 		want := 0
 		for i := range b.Candidates {
@@ -182,14 +182,14 @@ func (s batching) FitBatch(ctx context.Context, b share.Batch) ([]string, error)
 			if !b.Includes(i, k) {
 				continue
 			}
-			var out share.Outcome
+			var out batch.Outcome
 			p, err := b.Candidates[i].Estimator.(estimator.Estimator).Fit(ctx, train)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if out.Err = err; err == nil {
 				predicted, err := estimator.Predict(ctx, p, test.X, estimator.Request{})
-				out.Prediction, out.Err = share.Prediction(predicted), err
+				out.Prediction, out.Err = predicted, err
 			}
 			candidate := i
 			switch {
@@ -211,7 +211,7 @@ func (s batching) FitBatch(ctx context.Context, b share.Batch) ([]string, error)
 	return []string{"prefix", "folds"}, nil
 }
 
-func (s batching) PlanBatch(share.Batch) (int64, error) { return 77, nil }
+func (s batching) PlanBatch(batch.Job) (int64, error) { return 77, nil }
 
 // logit scores two classes by Slope times the distance of the first column from its mean.
 type logit struct{ Slope float64 }

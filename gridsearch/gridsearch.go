@@ -31,7 +31,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -167,7 +166,7 @@ func (s Search) Check() error {
 }
 
 // Task returns the task of the estimator, [datasets.AnyTask] if it declares none.
-func (s Search) Task() datasets.Task { return share.TaskOf(s.Estimator) }
+func (s Search) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
 
 // Fit runs the search and returns a *[Result], which has all outputs of the refitted model. Refit
 // must not be RefitNone.

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
@@ -18,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // split returns the folds of the splitter after validating them.
@@ -88,15 +86,12 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 	return r, nil
 }
 
-// fit runs the pending fits: concurrently, or by the batch fitter of the estimator; with a budget
-// in parts. The candidates of a part are neighbors in the grid and share most of their work.
+// fit runs the pending fits; with a budget in parts, if the estimator shares work. The candidates of a
+// part are neighbors in the grid and share most of their work.
 func (r *inMemory) fit(ctx context.Context) error {
-	fitter, ok := r.search.Estimator.(share.BatchFitter)
-	if !ok {
-		return r.fitEach(ctx)
-	}
-	if _, left := r.search.Splitter.(LeaveOneOut); left || r.deadline.IsZero() {
-		return r.fitBatch(ctx, fitter)
+	_, shares := r.search.Estimator.(batch.Fitter)
+	if _, left := r.search.Splitter.(LeaveOneOut); !shares || left || r.deadline.IsZero() {
+		return r.fitBatch(ctx, shares)
 	}
 	defer func() { r.include = nil }()
 	for _, part := range budgetParts(len(r.candidates)-r.firstNew, r.search.Seed) {
@@ -106,7 +101,7 @@ func (r *inMemory) fit(ctx context.Context) error {
 			return err
 		}
 		if slices.ContainsFunc(seq(len(r.candidates)), r.hasPending) {
-			if err := r.fitBatch(ctx, fitter); err != nil {
+			if err := r.fitBatch(ctx, shares); err != nil {
 				return err
 			}
 		}
@@ -128,9 +123,8 @@ func (r *inMemory) identify(sums map[string]string) {
 	sums["data"] = journal.Sum(func(w hash.Hash) { journal.Rows(w, r.data) })
 }
 
-// fitBatch passes all candidates of the round to the estimator; Include selects the pending fits of
-// the current part.
-func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error {
+// fitBatch fits all candidates of the round; Include selects the pending fits of the current part.
+func (r *inMemory) fitBatch(ctx context.Context, shares bool) error {
 	folds, candidates := len(r.folds), len(r.candidates)-r.firstNew
 	seen := make([]bool, candidates*folds) // fits that were reported or must not be
 	for i, row := range r.outcomes[r.firstNew:] {
@@ -139,19 +133,20 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 		}
 	}
 	unwanted := slices.Clone(seen)
-	b := r.batchWithData()
-	b.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
-	b.Yield = func(candidate, fold int, out share.Outcome) error {
+	j := r.job()
+	j.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
+	j.Yield = func(candidate, fold int, out batch.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
 			return ctxerr.Check(ctx) // an effect of the cancellation
 		}
 		at := candidate*folds + fold
 		switch {
 		case candidate < 0 || candidate >= candidates || fold < 0 || fold >= folds:
-			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", fitter, candidate, fold,
-				candidates, folds)
+			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", r.search.Estimator, candidate,
+				fold, candidates, folds)
 		case seen[at]:
-			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", fitter, candidate, fold)
+			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", r.search.Estimator,
+				candidate, fold)
 		default:
 			seen[at] = true
 			r.fatal = r.record(r.firstNew+candidate, fold, out)
@@ -161,80 +156,36 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 		}
 		return ctxerr.Check(ctx)
 	}
-	var shared []string
-	err := guard.Do(fitter, "FitBatch", func() (err error) {
-		shared, err = fitter.FitBatch(ctx, b)
-		return err
-	})
-	if err != nil {
+	if !shares {
+		j.Workers, j.Memory, j.FitOne = r.search.workers(), r.search.Memory, r.fitOne
+	}
+	shared, err := estimator.FitBatch(ctx, j)
+	if err != nil || !shares {
 		return err
 	}
 	if at := slices.Index(seen, false); at >= 0 {
-		return fmt.Errorf("%T.FitBatch did not report candidate %d on fold %d", fitter, at/folds, at%folds)
+		return fmt.Errorf("%T.FitBatch did not report candidate %d on fold %d", r.search.Estimator, at/folds, at%folds)
 	}
 	r.addShared(shared)
 	return r.journal.Write(entry{Round: r.round, Shared: shared})
 }
 
-// batch returns the current round without its rows.
-func (r *inMemory) batch() share.Batch {
-	b := share.Batch{Shape: r.rows.Shape(), Folds: r.folds}
-	for _, c := range r.candidates[r.firstNew:] {
-		b.Candidates = append(b.Candidates, share.Candidate{Estimator: c.spec})
-	}
+// job returns the candidates of the current round.
+func (r *inMemory) job() batch.Job {
+	j := r.jobOf(r.candidates[r.firstNew:])
 	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
-		b.LeaveOneOut, b.GCV = true, left.GCV
+		j.LeaveOneOut, j.GCV = true, left.GCV
 	}
-	return b
+	return j
 }
 
-// batchWithData returns the current round with its rows.
-func (r *inMemory) batchWithData() share.Batch {
-	b := r.batch()
-	b.Data = r.rows
-	return b
-}
-
-// fit is a candidate to fit on one fold.
-type fit struct {
-	candidate, fold int
-	bytes           int64
-}
-
-// fitEach runs the pending fits in grid order, concurrently as far as Workers and Memory allow. It
-// returns when all of its fits have ended.
-func (r *inMemory) fitEach(ctx context.Context) error {
-	type ended struct {
-		fit
-		out share.Outcome
+// jobOf returns a job of some candidates.
+func (r *inMemory) jobOf(candidates []candidate) batch.Job {
+	j := batch.Job{Data: r.rows, Shape: r.rows.Shape(), Folds: r.folds}
+	for _, c := range candidates {
+		j.Candidates = append(j.Candidates, batch.Candidate{Estimator: c.spec})
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	todo := r.pendingFits()
-	results := make(chan ended)
-	var bytes int64
-	for running := 0; ; {
-		for len(todo) > 0 && running < r.search.workers() && r.fitsMemory(bytes, todo[0].bytes) && ctx.Err() == nil {
-			f := todo[0]
-			go func() { results <- ended{f, r.fitOne(ctx, f)} }()
-			todo, running, bytes = todo[1:], running+1, bytes+f.bytes
-		}
-		if running == 0 {
-			break
-		}
-		e := <-results
-		running, bytes = running-1, bytes-e.bytes
-		if r.fatal != nil || ctx.Err() != nil && e.out.Err != nil {
-			continue // an effect of the cancellation
-		}
-		if r.fatal = r.record(e.candidate, e.fold, e.out); r.fatal != nil {
-			cancel()
-		}
-	}
-	if r.fatal != nil {
-		return r.fatal
-	}
-	return ctxerr.Check(ctx)
+	return j
 }
 
 func (s Search) workers() int {
@@ -244,33 +195,13 @@ func (s Search) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// fitsMemory reports whether a fit of that size may start while the running ones use used bytes.
-func (r *inMemory) fitsMemory(used, bytes int64) bool {
-	return r.search.Memory == 0 || bytes <= r.search.Memory-used
-}
-
-func (r *inMemory) pendingFits() []fit {
-	var out []fit
-	for i := r.firstNew; i < len(r.candidates); i++ {
-		if !r.hasPending(i) {
-			continue
-		}
-		bytes := r.fitBytes(r.candidates[i])
-		for k := range r.folds {
-			if r.pending(i, k) {
-				out = append(out, fit{i, k, bytes})
-			}
-		}
-	}
-	return out
-}
-
-// fitOne fits a candidate to the training rows of a fold and predicts the test rows.
-func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
-	fold := r.folds[f.fold]
+// fitOne fits candidate i of the round to the training rows of a fold and predicts the test rows, as
+// far as the metrics require.
+func (r *inMemory) fitOne(ctx context.Context, i, k int) (out batch.Outcome) {
+	fold := r.folds[k]
 	train := r.rows.Select(fold.Train)
 	start := time.Now()
-	spec := r.candidates[f.candidate].spec
+	spec := r.candidates[r.firstNew+i].spec
 	model, err := guard.Call(spec, "Fit", func() (estimator.Predictor, error) { return spec.Fit(ctx, train) })
 	out.Seconds = time.Since(start).Seconds()
 	if err != nil {
@@ -279,40 +210,11 @@ func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
 	}
 	var m estimator.Reporter
 	if estimator.As(model, &m) {
-		out.Report = share.Report(m.Report())
+		out.Report = m.Report()
 	}
-	predicted, err := r.scorer.predict(ctx, model, rowblock.Select(r.data.X, fold.Test))
-	out.Prediction = share.Prediction(predicted)
+	out.Prediction, err = r.scorer.predict(ctx, model, rowblock.Select(r.data.X, fold.Test))
 	out.Err = r.data.AtRows(err, fold.Test)
 	return out
-}
-
-// fitBytes returns the memory of a fit: what the estimator declares, and a copy of the rows of the
-// fold.
-func (r *inMemory) fitBytes(c candidate) int64 {
-	used := matrixBytes(r.data.X) + 8*int64(r.data.Rows())
-	if k := r.rows.Schema.Outputs(); k > 1 {
-		used += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
-	}
-	if coster, ok := c.spec.(datasets.CostEstimator); ok {
-		used += coster.Cost(r.shape(r.trainRows())).Bytes
-	}
-	return used
-}
-
-// shape returns the shape of the given number of rows.
-func (r *inMemory) shape(rows int) datasets.Shape {
-	out := r.rows.Shape()
-	out.Rows = rows
-	return out
-}
-
-func matrixBytes(X mat.Matrix) int64 {
-	n, d := X.Dims()
-	if m, ok := X.(interface{ NNZ() int }); ok { // sparse: row starts, and column and value of each entry
-		return 8*int64(n) + 12*int64(m.NNZ())
-	}
-	return 8 * int64(n) * int64(d)
 }
 
 // refuse returns an error if a candidate needs more memory than available.
@@ -321,9 +223,9 @@ func (r *inMemory) refuse(candidates []candidate) error {
 	if bound == 0 {
 		bound = memory.Available()
 	}
-	tooLarge, first := 0, -1
-	for i, c := range candidates {
-		if r.fitBytes(c) > bound {
+	tooLarge, first, j := 0, -1, r.jobOf(candidates)
+	for i := range candidates {
+		if j.FitBytes(i) > bound {
 			if tooLarge++; first < 0 {
 				first = i
 			}
@@ -335,5 +237,5 @@ func (r *inMemory) refuse(candidates []candidate) error {
 	c := candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: "+
 		"raise the bound or leave them out",
-		tooLarge, len(candidates), memory.Size(bound), first, formatSettings(c.settings), memory.Size(r.fitBytes(c)))
+		tooLarge, len(candidates), memory.Size(bound), first, formatSettings(c.settings), memory.Size(j.FitBytes(first)))
 }

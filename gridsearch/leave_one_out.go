@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // LeaveOneOut is a splitter that predicts each row with a model of all other rows, exactly and at
@@ -55,11 +55,6 @@ func (LeaveOneOut) Check(s Search) error {
 }
 
 func supportsLeaveOneOut(spec estimator.Estimator) error {
-	fitter, ok := spec.(share.BatchFitter)
-	if !ok {
-		return fmt.Errorf("leave-one-out supports ridge, kernel_ridge and their classifiers, alone or at the end of a "+
-			"pipeline, not %T; use k-fold cross-validation", spec)
-	}
-	_, err := fitter.PlanBatch(share.Batch{LeaveOneOut: true, Candidates: share.Candidates(spec)})
+	_, err := estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(spec)})
 	return err
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // Plan describes a search before it runs.
@@ -55,14 +55,15 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 // sum of the largest concurrent fits within the bound. The folds of one candidate may run
 // concurrently.
 func (r *inMemory) bytesAtOnce() (bytes int64) {
-	if fitter, ok := r.search.Estimator.(share.BatchFitter); ok {
-		if bytes, err := fitter.PlanBatch(r.batch()); err == nil {
+	j := r.job()
+	if fitter, ok := r.search.Estimator.(batch.Fitter); ok {
+		if bytes, err := fitter.PlanBatch(j); err == nil {
 			return bytes
 		}
 	}
-	used := make([]int64, 0, len(r.candidates))
-	for _, c := range r.candidates[r.firstNew:] {
-		used = append(used, r.fitBytes(c))
+	used := make([]int64, len(j.Candidates))
+	for i := range used {
+		used[i] = j.FitBytes(i)
 	}
 	slices.Sort(used)
 	workers := r.search.workers()

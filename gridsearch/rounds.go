@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/journal"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -281,7 +281,7 @@ func (r *run) hasPending(candidate int) bool {
 }
 
 // record stores the outcome of a candidate on a fold. An error ends the search.
-func (r *run) record(candidate, fold int, result share.Outcome) error {
+func (r *run) record(candidate, fold int, result batch.Outcome) error {
 	out := outcome{done: true, seconds: result.Seconds}
 	out.unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
 	if !finite(out.seconds) {

@@ -10,12 +10,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/metricinput"
-	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -25,7 +24,7 @@ import (
 func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors) {
 	var out []metrics.Metric
 	var errs param.FieldErrors
-	own := share.TaskOf(s.Estimator)
+	own := estimator.TaskOf(s.Estimator)
 	labels := data != nil && hasLabels(*data, own)
 	add := func(path, name string) {
 		m, err := metrics.ByName(name)
@@ -92,7 +91,7 @@ func defaultUnsupervisedScore(task datasets.Task, targets bool) string {
 
 // task returns the task of the estimator if it is unsupervised, else that of the deciding metric.
 func (s Search) task(list []metrics.Metric) datasets.Task {
-	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
 		return own
 	}
 	return list[0].Task
@@ -100,7 +99,7 @@ func (s Search) task(list []metrics.Metric) datasets.Task {
 
 // prepareTargets checks that the metrics support the targets.
 func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
-	m, task, labels := list[0], s.task(list), hasLabels(data, share.TaskOf(s.Estimator))
+	m, task, labels := list[0], s.task(list), hasLabels(data, estimator.TaskOf(s.Estimator))
 	if task.Unsupervised() {
 		return checkUnsupervised(data, task, list)
 	}
@@ -114,7 +113,7 @@ func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datase
 	case labels:
 		return data, nil
 	case m.Task == datasets.Classification && isNumeric(data.Schema) &&
-		share.TaskOf(s.Estimator) != datasets.Classification:
+		estimator.TaskOf(s.Estimator) != datasets.Classification:
 		return data, fmt.Errorf("score %s is for %s; target %s is numeric", m.Name, m.Task, data.Schema.Targets[0].Name)
 	case m.Task == datasets.Classification:
 		return withClasses(data)
@@ -169,13 +168,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		}
 	}
 	for k, f := range folds {
-		known := datasets.Set{Schema: data.Schema, Weights: takeRows(data.Weights, f.Test)}
-		if data.Targets != nil {
-			known.Targets = rowblock.Select(data.Targets, f.Test).(*mat.Dense)
-		} else {
-			known.Y = takeRows(data.Y, f.Test)
-		}
-		s.truth[k] = metricinput.FromSet(known, list[0].Task)
+		s.truth[k] = metricinput.FromRows(data, f.Test, list[0].Task)
 	}
 	return s
 }
@@ -187,25 +180,14 @@ func (s *scorer) setCosts(costs *mat.Dense) {
 	}
 }
 
-func takeRows(list []float64, rows []int) []float64 {
-	if list == nil {
-		return nil
-	}
-	out := make([]float64, len(rows))
-	for k, i := range rows {
-		out[k] = list[i]
-	}
-	return out
-}
-
 // score returns the scores of a fold by every metric, NaN where a metric is undefined. failed is
 // the reason if the main score is undefined; fatal is an error that all candidates would have, such
 // as a missing output.
-func (s *scorer) score(fold int, out share.Outcome) (scores []float64, failed, fatal error) {
+func (s *scorer) score(fold int, out batch.Outcome) (scores []float64, failed, fatal error) {
 	if s.addRows != nil {
 		s.addRows(fold)
 	}
-	in := metricinput.AddPredictions(s.truth[fold], estimator.Prediction(out.Prediction))
+	in := metricinput.AddPredictions(s.truth[fold], out.Prediction)
 	scores = make([]float64, len(s.metrics))
 	for k, m := range s.metrics {
 		var err error

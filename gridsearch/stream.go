@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"hash"
 	"math"
-	"reflect"
 	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
@@ -21,7 +21,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/rowsource"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -87,7 +86,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	if r.hash.Folds < 2 {
 		return nil, fmt.Errorf("number of folds must be 2 or more, got %d", r.hash.Folds)
 	}
-	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
 		return nil, fmt.Errorf("candidates for %s are scored on all rows in memory; streams are not supported", own)
 	}
 	truth, err := r.readTargets(ctx)
@@ -236,7 +235,13 @@ func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alon
 	schema := r.source.Schema()
 	_, cols := r.source.Dims()
 	shape := r.shape(schema)
-	at := map[string]*passGroup{}
+	at, summed := map[int]*passGroup{}, make([]any, len(r.candidates)-r.firstNew)
+	for k, c := range r.candidates[r.firstNew:] {
+		if s, shares := c.spec.(statisticsSharer); shares {
+			summed[k] = s.StatisticsSpec()
+		}
+	}
+	keys := batch.Keys(summed)
 	for i := r.firstNew; i < len(r.candidates); i++ {
 		c := r.candidates[i]
 		if !r.hasPending(i) {
@@ -251,11 +256,7 @@ func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alon
 			alone = append(alone, i)
 			continue
 		}
-		key := fmt.Sprint(i)
-		if s, shares := c.spec.(statisticsSharer); shares {
-			summed := s.StatisticsSpec()
-			key = reflect.TypeOf(summed).String() + pass.Describe(summed)
-		}
+		key := keys[i-r.firstNew]
 		g := at[key]
 		if g == nil {
 			g = r.newGroup(spec)
@@ -563,10 +564,10 @@ func (r *stream) scorePass(ctx context.Context, all []*fitted) error {
 		if !r.pending(f.candidate, f.fold) {
 			continue
 		}
-		out := share.Outcome{Prediction: share.Prediction(f.predictions), Err: f.err, Seconds: f.seconds}
+		out := batch.Outcome{Prediction: f.predictions, Err: f.err, Seconds: f.seconds}
 		var m estimator.Reporter
 		if f.err == nil && estimator.As(f.model, &m) {
-			out.Report = share.Report(m.Report())
+			out.Report = m.Report()
 		}
 		if r.fatal = r.record(f.candidate, f.fold, out); r.fatal != nil {
 			return r.fatal

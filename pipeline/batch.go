@@ -4,18 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
-	"github.com/bochner-ml/bochner/pipeline/internal/rows"
-	"github.com/bochner-ml/bochner/pipeline/internal/sweep"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
 // FitBatch fits every candidate on every fold and shares common work:
@@ -42,41 +34,36 @@ import (
 //
 // Leave-one-out maps the rows once for all candidates with the same steps, which must not learn
 // from the rows, and delegates to the estimators. The mapped rows stay in memory.
-func (p Pipeline) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	if err := b.Data.Check(); err != nil {
+func (p Pipeline) FitBatch(ctx context.Context, j batch.Job) (shared []string, err error) {
+	if err := cmp.Or(j.Data.Check(), j.CheckFolds(j.Data.Rows())); err != nil {
 		return nil, place.Here(err)
-	}
-	if b.HasMaps() {
-		return nil, place.Here(errMapped)
 	}
 	if p.Task().Unsupervised() {
-		b.Data = b.Data.WithoutTargets()
+		j.Data = j.Data.WithoutTargets()
 	}
-	job, err := p.job(b)
+	j.Shape = j.Data.Shape()
+	s, err := p.newSweep(j)
 	if err != nil {
-		return nil, place.Here(err)
+		return nil, err
 	}
-	return sweep.Run(ctx, job)
+	return s.fit(ctx)
 }
 
-// errMapped is returned for a batch of related maps, which a pipeline computes itself.
+// errMapped is returned for a job of related maps, which a pipeline computes itself.
 var errMapped = errors.New("a pipeline takes rows as they are, and makes related maps of them itself")
 
-// PlanBatch accepts batches over rows, and leave-one-out if the estimator supports it and no step
+// PlanBatch accepts jobs over rows, and leave-one-out if the estimator supports it and no step
 // learns from the rows. Steps and estimators without a declared cost count as free.
-func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
-	if b.HasMaps() {
-		return 0, place.Here(errMapped)
-	}
-	job, err := p.job(b)
+func (p Pipeline) PlanBatch(j batch.Job) (bytes int64, err error) {
+	s, err := p.newSweep(j)
 	if err != nil {
-		return 0, place.Here(err)
+		return 0, err
 	}
-	if b.LeaveOneOut {
-		err = checkLeaveOneOut(job.Pipelines)
+	if j.LeaveOneOut {
+		err = s.checkLeaveOneOut()
 	}
-	if err == nil && len(b.Folds) > 0 {
-		bytes = sweep.Bytes(job)
+	if err == nil && len(j.Folds) > 0 {
+		bytes = s.plan()
 	}
 	return bytes, err
 }
@@ -84,78 +71,14 @@ func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
 // LinearInTargets reports whether predictions are linear in the targets, so that those of several targets
 // take one fit: no step learns from targets, and the predictions of the estimator are linear.
 func (p Pipeline) LinearInTargets() bool {
-	return len(supervisedSteps(p.Steps, "")) == 0 && share.LinearInTargets(p.Estimator)
-}
-
-// job converts a batch to a [sweep.Job].
-func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
-	specs := make([]Pipeline, len(b.Candidates))
-	job := sweep.Job{Batch: b, Memory: p.memory(), Predict: predictAll}
-	for i, c := range b.Candidates {
-		spec, ok := c.Estimator.(Pipeline)
-		if !ok {
-			return job, fmt.Errorf("candidate %d must be a Pipeline, got %T", i, c.Estimator)
-		}
-		specs[i] = spec
-		job.Pipelines = append(job.Pipelines, sweep.Candidate{Steps: named(spec.Steps), Name: spec.path(),
-			Estimator: spec.Estimator,
-			Float32:   spec.Precision == Float32, Err: spec.check()})
-	}
-	rest := func(candidate, done int) Pipeline {
-		spec := specs[candidate]
-		spec.Steps, spec.Name, spec.Memory = spec.Steps[done:], spec.path(), job.Memory
-		return spec
-	}
-	job.Inside = childrenOfStep
-	job.Fit = func(ctx context.Context, candidate, done int, next transformer.Fitter,
-		data datasets.Set) (estimator.Predictor, error) {
-		spec := rest(candidate, done)
-		if next != nil {
-			spec.Steps = append([]Step{{Name: spec.Steps[0].Path(), Fitter: next}}, spec.Steps[1:]...)
-		}
-		return spec.Fit(ctx, data)
-	}
-	return job, nil
-}
-
-// childrenOfStep returns the children of a step for package sweep; ok is false if it has none.
-func childrenOfStep(step transformer.Fitter) (sweep.Children, bool) {
-	c, ok := step.(Composite)
-	if !ok {
-		return sweep.Children{}, false
-	}
-	holds, children := c.Holds(), c.Children()
-	in := sweep.Children{Parallel: holds.Parallel, Fixed: holds.Kind != nil}
-	for i, child := range children {
-		in.Parts = append(in.Parts, rows.Spec{Name: child.NameAt(i), Fitter: child.Fitter})
-	}
-	in.With = func(specs []transformer.Fitter) transformer.Fitter {
-		others := slices.Clone(children[:len(specs)])
-		for i, spec := range specs {
-			if others[i].Fitter = spec; !in.Fixed {
-				others[i].Name = in.Parts[i].Name
-			}
-		}
-		return c.WithChildren(others)
-	}
-	return in, true
-}
-
-// predictAll returns all outputs of a predictor. It predicts block by block unless the predictor is
-// a pipeline, which does so itself.
-func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	if _, ok := fitted.(*FittedPipeline); !ok {
-		_, cols := X.Dims()
-		fitted = &FittedPipeline{chain: &FittedChain{cols: cols}, name: "estimator", model: fitted}
-	}
-	return estimator.Predict(ctx, fitted, X, estimator.Request{})
+	return len(supervisedSteps(p.Steps, "")) == 0 && estimator.LinearInTargets(p.Estimator)
 }
 
 // checkLeaveOneOut returns the first error if none of the candidates supports leave-one-out.
-func checkLeaveOneOut(candidates []sweep.Candidate) error {
+func (s *sweep) checkLeaveOneOut() error {
 	var first error
-	for _, c := range candidates {
-		err := c.CanLeaveOneOut()
+	for _, c := range s.pipelines {
+		err := c.canLeaveOneOut()
 		if err == nil {
 			return nil
 		}

@@ -6,9 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -64,7 +64,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	b.Run("shared", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int, share.Outcome) error {
+			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int, batch.Outcome) error {
 				return nil
 			}); err != nil {
 				b.Fatal(err)

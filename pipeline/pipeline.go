@@ -21,10 +21,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -75,7 +75,7 @@ func (p Pipeline) clone() Pipeline {
 }
 
 // Task returns the task of the estimator, [datasets.AnyTask] if it declares none.
-func (p Pipeline) Task() datasets.Task { return share.TaskOf(p.Estimator) }
+func (p Pipeline) Task() datasets.Task { return estimator.TaskOf(p.Estimator) }
 
 // path returns the estimator's name in parameter paths.
 func (p Pipeline) path() string {
@@ -138,7 +138,7 @@ var (
 	_ = []interface {
 		estimator.IncrementalEstimator
 		estimator.PassEstimator
-		share.BatchFitter
+		batch.Fitter
 	}{Pipeline{}}
 	_ = []interface {
 		estimator.FullPredictor

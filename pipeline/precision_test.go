@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/builtin"
@@ -17,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -300,7 +300,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		}
 	}
 	seen := 0
-	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {
+	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, outcome batch.Outcome) error {
 		if outcome.Err != nil {
 			return outcome.Err
 		}

@@ -174,7 +174,7 @@ func TestSearchesRoundOnTheWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agree(t, fmt.Sprintf("%d classes, setting %d", classes, i), estimator.Prediction(got[key{i, 0}].Prediction), want,
+			agree(t, fmt.Sprintf("%d classes, setting %d", classes, i), got[key{i, 0}].Prediction, want,
 				true)
 		}
 	}

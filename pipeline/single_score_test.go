@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -60,7 +60,7 @@ func TestSearchScoresFloat32Fits(t *testing.T) {
 		warned, seen := 0, 0
 		folds := []datasets.Fold{{Train: count(0, 600), Test: count(600, 900)}}
 		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings,
-			func(k, _ int, outcome share.Outcome) error {
+			func(k, _ int, outcome batch.Outcome) error {
 				if outcome.Err != nil {
 					return outcome.Err
 				}

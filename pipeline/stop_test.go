@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/canceltest"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -68,7 +68,7 @@ func TestSweepStopsAnywhere(t *testing.T) {
 			first := stopper{calls: new(atomic.Int64), at: at, cancel: cancel}
 			base := pipeline.Steps(first, c.step).Then(c.model)
 			_, err := fitAll(stopped, base, data, thirds(60), grid(t, base, c.axes...),
-				func(setting, fold int, outcome share.Outcome) error {
+				func(setting, fold int, outcome batch.Outcome) error {
 					if outcome.Err != nil {
 						t.Errorf("%s, cancelled in call %d: setting %d on fold %d is handed over with the error %v", name, at, setting,
 							fold, outcome.Err)

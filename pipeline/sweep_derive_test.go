@@ -102,7 +102,7 @@ func TestSweepDerives(t *testing.T) {
 						t.Fatal(outcome.Err)
 					}
 					if want := alone(t, settings[k.setting], data,
-						folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+						folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 						t.Fatalf("memory %d: candidate %d on fold %d predicts something else than alone", memory, k.setting, k.fold)
 					}
 				}
@@ -188,7 +188,7 @@ func TestSweepDerivesInside(t *testing.T) {
 						t.Fatal(outcome.Err)
 					}
 					agree(t, fmt.Sprintf("memory %d: candidate %d on fold %d", memory, k.setting, k.fold),
-						estimator.Prediction(outcome.Prediction), alone(t, settings[k.setting], data, folds[k.fold]), true)
+						outcome.Prediction, alone(t, settings[k.setting], data, folds[k.fold]), true)
 				}
 			}
 		})
@@ -212,7 +212,7 @@ func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data,
-			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+			folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestSweepDerivesFromAnyInCommon(t *testing.T) {
 	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data,
-			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+			folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -275,7 +275,7 @@ func TestSweepDerivesFromTheSamePart(t *testing.T) {
 	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data,
-			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+			folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -345,7 +345,7 @@ func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
 	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data,
-			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+			folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -368,7 +368,7 @@ func TestSweepDoesNotDeriveInsideEmbedded(t *testing.T) {
 	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data,
-			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+			folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -464,7 +464,7 @@ func TestSweepDerivesPrefixes(t *testing.T) {
 		if outcome.Err != nil {
 			t.Fatal(outcome.Err)
 		}
-		agree(t, fmt.Sprintf("candidate %d on fold %d", k.setting, k.fold), estimator.Prediction(outcome.Prediction),
+		agree(t, fmt.Sprintf("candidate %d on fold %d", k.setting, k.fold), outcome.Prediction,
 			alone(t, settings[k.setting], data, folds[k.fold]), true)
 	}
 }
@@ -502,7 +502,7 @@ func TestSweepFitsUnderivable(t *testing.T) {
 		}
 		for k, outcome := range got {
 			if want := alone(t, settings[k.setting], data,
-				folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+				folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 				t.Errorf("%s: candidate %d on fold %d: %v", name, k.setting, k.fold, outcome.Err)
 			}
 		}
@@ -561,7 +561,7 @@ func TestSweepDoesNotDeriveFromEmbedded(t *testing.T) {
 	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data,
-			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+			folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d: %v", k.setting, k.fold, outcome.Err)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -24,7 +24,7 @@ import (
 // naive fits every setting on every fold and compares the results of a sweep, relative to the
 // spread of the predictions.
 func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	got map[key]share.Outcome, tolerance float64) {
+	got map[key]batch.Outcome, tolerance float64) {
 	t.Helper()
 	if len(got) != len(folds)*len(settings) {
 		t.Fatalf("%d results for %d settings and %d folds", len(got), len(settings), len(folds))
@@ -140,7 +140,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 			param.Setting{Path: name + ".intercept", Value: []any{true, false}[rng.IntN(2):]},
 			param.Setting{Path: name + ".alpha", Value: []any{1e-3, 0.1, 10.0}})
 		folds := randomFolds(t, rng, data)
-		sweeper := settings[0].(share.BatchFitter)
+		sweeper := settings[0].(batch.Fitter)
 		got, shared := sweep(t, sweeper, data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-8)
 		if !slices.Contains(shared, "alpha") || len(steps) == 1 && len(folds) > 1 && !slices.Contains(shared, "folds") {
@@ -189,7 +189,7 @@ func TestFamilySweepOfRowsTwice(t *testing.T) {
 	} {
 		settings := grid(t, pipeline.Steps(fourier(16)).Then(model), param.Setting{Path: "rff.gamma", Value: []any{0.1, 1.0}},
 			param.Setting{Path: path, Value: []any{0.1, 1.0}})
-		got, _ := sweep(t, settings[0].(share.BatchFitter), data, folds, settings)
+		got, _ := sweep(t, settings[0].(batch.Fitter), data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-6)
 	}
 }
@@ -232,9 +232,9 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			for range 1 + rng.IntN(20) {
 				want[key{rng.IntN(len(settings)), rng.IntN(3)}] = true
 			}
-			got := map[key]share.Outcome{}
+			got := map[key]batch.Outcome{}
 			_, err := fitWanted(ctx, base, data, folds, settings, func(i, f int) bool { return want[key{i, f}] },
-				func(i, f int, outcome share.Outcome) error { got[key{i, f}] = outcome; return nil })
+				func(i, f int, outcome batch.Outcome) error { got[key{i, f}] = outcome; return nil })
 			if err != nil || len(got) != len(want) {
 				t.Fatalf("%d of %d wanted: %v", len(got), len(want), err)
 			}
@@ -252,8 +252,8 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			}
 			got, _ := sweep(t, small, data, folds, settings)
 			for k := range whole {
-				agree(t, fmt.Sprint(k, " in ", memory), estimator.Prediction(got[k].Prediction),
-					estimator.Prediction(whole[k].Prediction), true)
+				agree(t, fmt.Sprint(k, " in ", memory), got[k].Prediction,
+					whole[k].Prediction, true)
 			}
 		}
 	}
@@ -364,7 +364,7 @@ func TestFamilySweepOfManyPenalties(t *testing.T) {
 		if precision == pipeline.Float32 {
 			continue
 		}
-		some := map[key]share.Outcome{}
+		some := map[key]batch.Outcome{}
 		var few []estimator.Estimator
 		for at, i := range []int{0, 5, 13, 14, 20, 27} {
 			few = append(few, settings[i])

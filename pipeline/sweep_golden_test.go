@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/golden"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -54,7 +54,7 @@ func TestGoldenFamilySweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, shared := sweep(t, settings[0].(share.BatchFitter), data, folds, settings)
+	got, shared := sweep(t, settings[0].(batch.Fitter), data, folds, settings)
 	if want := []string{"alpha", "columns", "features", "folds", "projection"}; !slices.Equal(shared, want) {
 		t.Errorf("shared %q, want %q", shared, want)
 	}

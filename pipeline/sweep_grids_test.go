@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -92,7 +92,7 @@ func TestSharedGridsResume(t *testing.T) {
 	want, _ := sweep(t, base, data, folds, settings)
 	expected := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
 	count := 0
-	_, err := fitWanted(ctx, base, data, folds, settings, expected, func(i, f int, outcome share.Outcome) error {
+	_, err := fitWanted(ctx, base, data, folds, settings, expected, func(i, f int, outcome batch.Outcome) error {
 		if !expected(i, f) {
 			t.Errorf("setting %d on fold %d is not wanted", i, f)
 		}

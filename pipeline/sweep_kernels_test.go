@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -34,7 +34,7 @@ func TestKernelsAreACheapAxis(t *testing.T) {
 			param.Setting{Path: "ridge.alpha", Value: []any{0.1, 10.0}})
 		rng.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
 		folds := randomFolds(t, rng, data)
-		got, shared := sweep(t, settings[0].(share.BatchFitter), data, folds, settings)
+		got, shared := sweep(t, settings[0].(batch.Fitter), data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-8)
 		if !slices.Contains(shared, "projection") {
 			t.Errorf("trial %d shares %q only", trial, shared)

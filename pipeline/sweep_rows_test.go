@@ -11,10 +11,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -85,7 +85,7 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 			t.Errorf("output %v, want %s", err, want)
 		}
 	}
-	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {
+	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, outcome batch.Outcome) error {
 		check(outcome.Err)
 		return nil
 	})

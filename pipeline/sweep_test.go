@@ -15,10 +15,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -79,40 +79,40 @@ func reportOf(p estimator.Predictor) estimator.Report {
 
 // takesMaps reports whether an estimator takes batches on related maps.
 func takesMaps(e estimator.Estimator) bool {
-	_, err := e.(share.BatchFitter).PlanBatch(share.Batch{Candidates: []share.Candidate{{Estimator: e, Width: 1}}})
+	_, err := e.(batch.Fitter).PlanBatch(batch.Job{Candidates: []batch.Candidate{{Estimator: e, Width: 1}}})
 	return err == nil
 }
 
 // fitAll fits all candidates on all folds as one batch.
-func fitAll(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold,
+func fitAll(ctx context.Context, s batch.Fitter, data datasets.Set, folds []datasets.Fold,
 	settings []estimator.Estimator,
-	yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
+	yield func(setting, fold int, out batch.Outcome) error) ([]string, error) {
 	return fitWanted(ctx, s, data, folds, settings, nil, yield)
 }
 
 // fitWanted is fitAll of some of them.
-func fitWanted(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold,
+func fitWanted(ctx context.Context, s batch.Fitter, data datasets.Set, folds []datasets.Fold,
 	settings []estimator.Estimator,
-	want func(setting, fold int) bool, yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
-	return s.FitBatch(ctx, share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(settings...), Include: want,
+	want func(setting, fold int) bool, yield func(setting, fold int, out batch.Outcome) error) ([]string, error) {
+	return s.FitBatch(ctx, batch.Job{Data: data, Folds: folds, Candidates: batch.Candidates(settings...), Include: want,
 		Yield: yield})
 }
 
 // plannedBytes returns the planned memory of fitAll.
-func plannedBytes(s share.BatchFitter, shape datasets.Shape, folds []datasets.Fold,
+func plannedBytes(s batch.Fitter, shape datasets.Shape, folds []datasets.Fold,
 	settings []estimator.Estimator) int64 {
-	bytes, err := s.PlanBatch(share.Batch{Shape: shape, Folds: folds, Candidates: share.Candidates(settings...)})
+	bytes, err := s.PlanBatch(batch.Job{Shape: shape, Folds: folds, Candidates: batch.Candidates(settings...)})
 	if err != nil {
 		panic(err)
 	}
 	return bytes
 }
 
-func sweep(t *testing.T, s share.BatchFitter, data datasets.Set, folds []datasets.Fold,
-	settings []estimator.Estimator) (map[key]share.Outcome, []string) {
+func sweep(t *testing.T, s batch.Fitter, data datasets.Set, folds []datasets.Fold,
+	settings []estimator.Estimator) (map[key]batch.Outcome, []string) {
 	t.Helper()
-	got := map[key]share.Outcome{}
-	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {
+	got := map[key]batch.Outcome{}
+	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, outcome batch.Outcome) error {
 		k := key{setting, fold}
 		if _, twice := got[k]; twice {
 			t.Errorf("setting %d on fold %d is yielded twice", setting, fold)
@@ -194,7 +194,7 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 						t.Fatalf("setting %d on fold %d: %v, %v s", k.setting, k.fold, outcome.Err, outcome.Seconds)
 					}
 					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold),
-						estimator.Prediction(outcome.Prediction), w, mapped || memory != 0)
+						outcome.Prediction, w, mapped || memory != 0)
 				}
 			}
 		})
@@ -317,15 +317,15 @@ func TestSweepYieldsErrors(t *testing.T) {
 func TestSweepRefuses(t *testing.T) {
 	data := amounts(people(30, 34))
 	base := pipeline.Steps(encoder()).Then(estimator.NewRidge())
-	none := func(int, int, share.Outcome) error { return nil }
+	none := func(int, int, batch.Outcome) error { return nil }
 	for _, c := range []struct {
 		folds    []datasets.Fold
 		settings []estimator.Estimator
 		want     string
 	}{
-		{thirds(30), []estimator.Estimator{mean{}}, "pipeline: candidate 0 must be a Pipeline, got pipeline_test.mean"},
-		{[]datasets.Fold{{Train: []int{0}, Test: []int{30}}}, nil, "pipeline: fold 0 has row 30 of 30"},
-		{[]datasets.Fold{{Train: []int{0}}}, nil, "pipeline: fold 0 has 1 rows to train on and 0 to test on"},
+		{thirds(30), []estimator.Estimator{mean{}}, "pipeline: candidate 0 must be a pipeline.Pipeline, got pipeline_test.mean"},
+		{[]datasets.Fold{{Train: []int{0}, Test: []int{30}}}, nil, "pipeline: fold 0: row must be from 0 to 29, got 30"},
+		{[]datasets.Fold{{Train: []int{0}}}, nil, "pipeline: fold 0 must have training and test rows, got 1 and 0"},
 	} {
 		if _, err := fitAll(ctx, base, data, c.folds, c.settings, none); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
@@ -334,7 +334,7 @@ func TestSweepRefuses(t *testing.T) {
 	enough := errors.New("enough")
 	yields := 0
 	settings := slices.Repeat([]estimator.Estimator{base}, 20)
-	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int, share.Outcome) error {
+	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int, batch.Outcome) error {
 		yields++
 		return enough
 	})
@@ -343,7 +343,7 @@ func TestSweepRefuses(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	yields = 0
-	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int, share.Outcome) error {
+	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int, batch.Outcome) error {
 		yields++
 		cancel()
 		return nil
@@ -383,7 +383,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 					t.Fatal(err)
 				}
 				sweeps := takesMaps(base.Estimator)
-				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), estimator.Prediction(got[key{i, f}].Prediction), want, sweeps)
+				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), got[key{i, f}].Prediction, want, sweeps)
 			}
 		}
 	}

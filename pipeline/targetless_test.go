@@ -8,11 +8,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -94,10 +94,10 @@ func TestTargetlessFits(t *testing.T) {
 	}
 	other := p
 	other.Estimator = lonely{Limit: 1}
-	b := share.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3},
-		Test: []int{4, 5}}}, Candidates: share.Candidates(p, other)}
+	b := batch.Job{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3},
+		Test: []int{4, 5}}}, Candidates: batch.Candidates(p, other)}
 	b.Include = func(int, int) bool { return true }
-	b.Yield = func(_, _ int, out share.Outcome) error { return out.Err }
+	b.Yield = func(_, _ int, out batch.Outcome) error { return out.Err }
 	if _, err := p.FitBatch(ctx, b); err != nil {
 		t.Error(err)
 	}

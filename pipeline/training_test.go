@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -162,8 +162,8 @@ func TestSearchesCrossFit(t *testing.T) {
 		settings = append(settings, s)
 	}
 	checked := 0
-	_, err = p.FitBatch(ctx, share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(settings...),
-		Yield: func(candidate, fold int, out share.Outcome) error {
+	_, err = p.FitBatch(ctx, batch.Job{Data: data, Folds: folds, Candidates: batch.Candidates(settings...),
+		Yield: func(candidate, fold int, out batch.Outcome) error {
 			if out.Err != nil {
 				return out.Err
 			}

@@ -7,7 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -86,7 +85,7 @@ func capabilitiesOf(spec estimator.Estimator) Capabilities {
 			return Capabilities{Unknown: true, Targetless: one.Targetless}
 		}
 	}
-	task := share.TaskOf(spec)
+	task := estimator.TaskOf(spec)
 	if task.Unsupervised() {
 		return Capabilities{Targetless: task}
 	}

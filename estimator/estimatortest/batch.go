@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // batchFitter is an estimator that fits batches.
 type batchFitter interface {
 	estimator.Estimator
-	share.BatchFitter
+	batch.Fitter
 }
 
 // batch checks a BatchFitter: one outcome for each included candidate and fold and for no other;
@@ -42,20 +44,16 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 	}
 	// A fold may leave rows out, and folds may overlap.
 	folds = append(folds, datasets.Fold{Train: folds[0].Test, Test: folds[1].Test})
-	specs := share.Candidates(fitter, fitter)
-	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
+	specs := batch.Candidates(fitter, fitter)
+	if _, err := fitter.PlanBatch(batch.Job{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
 		return fmt.Errorf("PlanBatch of rows as they are: %w", err)
 	}
-	whole, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
+	whole, err := compareJob(fitter, batch.Job{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs},
+		tolerance)
 	if err != nil {
 		return err
 	}
-	for at, out := range whole {
-		if err := compareFit(fitter, data, folds[at[1]], out, tolerance); err != nil {
-			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
-		}
-	}
-	some := share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
+	some := batch.Job{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
 		Include: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
 	part, err := collectOutcomes(fitter, some)
 	if err != nil {
@@ -70,6 +68,94 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 	return checkYieldError(fitter, some)
 }
 
+// parameters compares batches of the spec and one with another value of a parameter with separate
+// fits, on rows and on related maps: a parameter that Shared leaves out by mistake would be ignored.
+func (s *suite) parameters(t testing.TB) {
+	fitter, ok := s.spec.(batchFitter)
+	if !ok {
+		t.Skip("fits no batches")
+	}
+	if err := s.compareParameters(fitter); err != nil {
+		t.Error(err)
+	}
+}
+
+func (s *suite) compareParameters(fitter batchFitter) (failed error) {
+	folds, err := datasets.KFold{Folds: 2, Shuffle: true, Seed: 3}.Split(s.data)
+	if err != nil {
+		return err
+	}
+	for _, p := range param.All(s.spec) {
+		other := s.withOther(p)
+		if other == nil {
+			continue
+		}
+		candidates := batch.Candidates(s.spec, other)
+		j := batch.Job{Data: s.data, Shape: s.data.Shape(), Folds: folds, Candidates: candidates}
+		if _, err := compareJob(fitter, j, s.Tolerance); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.Path, err))
+		}
+		j.Maps, j.Candidates = twoMaps(s.data.Cols()), slices.Clone(candidates)
+		for i := range j.Candidates {
+			j.Candidates[i].Width, j.Candidates[i].Scale = s.data.Cols(), 1
+		}
+		if _, err := fitter.PlanBatch(j); err != nil {
+			continue
+		}
+		if _, err := compareJob(fitter, j, s.Tolerance); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s on maps: %w", p.Path, err))
+		}
+	}
+	return failed
+}
+
+// withOther returns the spec with another value of a parameter, nil if there is none that it accepts.
+func (s *suite) withOther(p param.Param) estimator.Estimator {
+	values := []any{"balanced", map[string]any{"class 1": 3.0}}
+	for _, option := range p.Options {
+		values = append(values, option)
+	}
+	switch v := p.Value.(type) {
+	case bool:
+		values = []any{!v}
+	case int:
+		values = []any{v + 2, v - 1, v / 2}
+	case float64:
+		values = []any{v / 3, 2*v + 0.3, v + 1}
+	}
+	for _, v := range values {
+		if reflect.DeepEqual(v, p.Value) {
+			continue
+		}
+		if other, err := param.With(s.spec, param.Setting{Path: p.Path, Value: v}); err == nil && param.Check(other) == nil {
+			return other.(estimator.Estimator)
+		}
+	}
+	return nil
+}
+
+// compareJob compares the outcomes of a job on rows, or on the first of two maps, which is the rows,
+// with separate fits.
+func compareJob(fitter batchFitter, j batch.Job, tolerance float64) (got map[[2]int]batch.Outcome, err error) {
+	if j.Maps != nil {
+		plain := j
+		j.FitOne = func(ctx context.Context, candidate, fold int) batch.Outcome {
+			return estimator.FitOne(ctx, batch.Job{Data: plain.Data, Folds: plain.Folds, Candidates: plain.Candidates}, candidate,
+				fold)
+		}
+	}
+	if got, err = collectOutcomes(fitter, j); err != nil {
+		return nil, err
+	}
+	for at, out := range got {
+		if err := compareFit(j.Candidates[at[0]].Estimator.(estimator.Estimator), j.Data, j.Folds[at[1]], out,
+			tolerance); err != nil {
+			return nil, fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
+		}
+	}
+	return got, nil
+}
+
 // mappedBatch compares batches on related maps with separate fits on the leading columns of two
 // maps.
 func (s *suite) mappedBatch(t testing.TB) {
@@ -77,10 +163,10 @@ func (s *suite) mappedBatch(t testing.TB) {
 	if !ok {
 		t.Skip("fits no batches")
 	}
-	b := share.Batch{Data: s.data, Shape: s.data.Shape(), Maps: twoMaps(s.data.Cols())}
+	b := batch.Job{Data: s.data, Shape: s.data.Shape(), Maps: twoMaps(s.data.Cols())}
 	for _, width := range []int{3, 5} {
 		for which, scale := range []float64{1, 0.5} {
-			b.Candidates = append(b.Candidates, share.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
+			b.Candidates = append(b.Candidates, batch.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
 		}
 	}
 	if _, err := fitter.PlanBatch(b); err != nil {
@@ -92,12 +178,12 @@ func (s *suite) mappedBatch(t testing.TB) {
 }
 
 // compareMappedBatch compares a batch on related maps with separate fits.
-func compareMappedBatch(fitter batchFitter, b share.Batch, tolerance float64) error {
+func compareMappedBatch(fitter batchFitter, b batch.Job, tolerance float64) error {
 	var err error
 	if b.Folds, err = (datasets.KFold{Folds: 3, Shuffle: true, Seed: 2}).Split(b.Data); err != nil {
 		return err
 	}
-	mapped := func(c share.Candidate) datasets.Set {
+	mapped := func(c batch.Candidate) datasets.Set {
 		out := b.Data
 		x := mat.NewDense(b.Data.Rows(), c.Width, nil)
 		for i := range b.Data.Rows() {
@@ -108,12 +194,11 @@ func compareMappedBatch(fitter batchFitter, b share.Batch, tolerance float64) er
 		out.X, out.Schema.Columns = x, nil
 		return out
 	}
-	b.FitOne = func(ctx context.Context, candidate, fold int) (out share.Outcome) {
+	b.FitOne = func(ctx context.Context, candidate, fold int) (out batch.Outcome) {
 		data := mapped(b.Candidates[candidate])
 		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
 		if out.Err = err; err == nil {
-			predicted, err := estimator.Predict(ctx, p, rowblock.Select(data.X, b.Folds[fold].Test), estimator.Request{})
-			out.Prediction, out.Err = share.Prediction(predicted), err
+			out.Prediction, out.Err = estimator.Predict(ctx, p, rowblock.Select(data.X, b.Folds[fold].Test), estimator.Request{})
 		}
 		return out
 	}
@@ -134,7 +219,7 @@ type twoMaps int
 
 func (d twoMaps) Widths() []int { return []int{int(d), int(d)} }
 
-func (d twoMaps) Each(_ context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+func (d twoMaps) Each(_ context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	for _, w := range which {
 		Z := mat.DenseCopyOf(X)
 		Z.Scale(float64(1+w), Z)
@@ -152,8 +237,8 @@ func (s *suite) leaveOneOut(t testing.TB) {
 		t.Skip("fits no batches")
 	}
 	data := s.sample(3, 24)
-	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), LeaveOneOut: true,
-		Candidates: share.Candidates(s.spec)}); err != nil {
+	if _, err := fitter.PlanBatch(batch.Job{Shape: data.Shape(), LeaveOneOut: true,
+		Candidates: batch.Candidates(s.spec)}); err != nil {
 		t.Skip("leaves none out: ", err)
 	}
 	if err := compareLeaveOneOut(fitter, data, s.Tolerance); err != nil {
@@ -168,8 +253,8 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 	for i := range all {
 		all[i] = i
 	}
-	got, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
-		Candidates: share.Candidates(fitter),
+	got, err := collectOutcomes(fitter, batch.Job{Data: data, Shape: data.Shape(), LeaveOneOut: true,
+		Candidates: batch.Candidates(fitter),
 		Folds:      []datasets.Fold{{Train: all, Test: all}}})
 	if err != nil {
 		return err
@@ -180,7 +265,7 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 	}
 	for i := range all {
 		fold := datasets.Fold{Train: slices.Delete(slices.Clone(all), i, i+1), Test: []int{i}}
-		out := share.Outcome{Prediction: share.Prediction{Values: whole.Values[i : i+1]}}
+		out := batch.Outcome{Prediction: estimator.Prediction{Values: whole.Values[i : i+1]}}
 		if whole.Scores != nil {
 			_, k := whole.Scores.Dims()
 			out.Scores = mat.NewDense(1, k, slices.Clone(whole.Scores.RawRowView(i)))
@@ -194,9 +279,9 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 
 // collectOutcomes fits a batch and returns the outcomes it yields, or an error if they are
 // inconsistent.
-func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcome, error) {
-	got := map[[2]int]share.Outcome{}
-	b.Yield = func(candidate, fold int, out share.Outcome) error {
+func collectOutcomes(fitter batchFitter, b batch.Job) (map[[2]int]batch.Outcome, error) {
+	got := map[[2]int]batch.Outcome{}
+	b.Yield = func(candidate, fold int, out batch.Outcome) error {
 		at := [2]int{candidate, fold}
 		if candidate < 0 || candidate >= len(b.Candidates) || fold < 0 || fold >= len(b.Folds) {
 			return fmt.Errorf("candidate %d on fold %d, of %d and %d", candidate, fold, len(b.Candidates), len(b.Folds))
@@ -224,7 +309,7 @@ func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcom
 }
 
 // compareFit returns how an outcome differs from a separate fit to the fold.
-func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome,
+func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out batch.Outcome,
 	tolerance float64) error {
 	lone, failed := spec.Fit(context.Background(), data.Select(fold.Train))
 	if failed != nil || out.Err != nil {
@@ -267,9 +352,9 @@ func equalMatrices(a, b *mat.Dense) bool {
 }
 
 // checkYieldError reports a batch that continues after an error of Yield, or that hides it.
-func checkYieldError(fitter batchFitter, b share.Batch) error {
+func checkYieldError(fitter batchFitter, b batch.Job) error {
 	enough, calls := errors.New("enough"), 0
-	b.Yield = func(int, int, share.Outcome) error { calls++; return enough }
+	b.Yield = func(int, int, batch.Outcome) error { calls++; return enough }
 	if _, err := fitter.FitBatch(context.Background(), b); !errors.Is(err, enough) || calls != 1 {
 		return fmt.Errorf("after the error of Yield it yields %d more and returns %v", calls-1, err)
 	}

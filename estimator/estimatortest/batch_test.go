@@ -2,15 +2,17 @@ package estimatortest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // mean predicts the mean of the targets. Its batches have the named defect.
@@ -35,9 +37,9 @@ func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return out, nil
 }
 
-func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (s mean) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	if b.Maps != nil || b.LeaveOneOut {
-		return nil, b.Yield(0, 0, share.Outcome{Prediction: share.Prediction{Values: make([]float64, b.Data.Rows())}})
+		return nil, b.Yield(0, 0, batch.Outcome{Prediction: estimator.Prediction{Values: make([]float64, b.Data.Rows())}})
 	}
 	seen := 0
 	for i, c := range b.Candidates {
@@ -57,9 +59,8 @@ func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			var out share.Outcome
-			predicted, err := estimator.Predict(ctx, p, rowblock.Select(b.Data.X, fold.Test), estimator.Request{})
-			out.Prediction, out.Err = share.Prediction(predicted), err
+			var out batch.Outcome
+			out.Prediction, out.Err = estimator.Predict(ctx, p, rowblock.Select(b.Data.X, fold.Test), estimator.Request{})
 			for range map[bool]int{false: 1, true: 2}[s.problem == "twice"] {
 				if err := b.Yield(i, f, out); err != nil && s.problem != "deaf" {
 					return nil, err
@@ -70,7 +71,7 @@ func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	return nil, nil
 }
 
-func (s mean) PlanBatch(share.Batch) (int64, error) { return 0, nil }
+func (s mean) PlanBatch(batch.Job) (int64, error) { return 0, nil }
 
 // TestBatchCheck checks that the conformance check of batches detects each kind of error.
 func TestBatchCheck(t *testing.T) {
@@ -102,9 +103,9 @@ func (s shifty) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	return s.mean.Fit(ctx, data)
 }
 
-func (s shifty) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (s shifty) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	yield := b.Yield
-	b.Yield = func(i, f int, out share.Outcome) error {
+	b.Yield = func(i, f int, out batch.Outcome) error {
 		if b.Include == nil {
 			out.Values[0] += 1e-3
 		}
@@ -121,7 +122,7 @@ func TestOtherBatchChecks(t *testing.T) {
 		!strings.Contains(err.Error(), "without row 0: prediction 0 is 0") {
 		t.Errorf("zeros: %v", err)
 	}
-	b := share.Batch{Data: data, Maps: twoMaps(5), Candidates: []share.Candidate{{Estimator: mean{}, Width: 5, Scale: 1}}}
+	b := batch.Job{Data: data, Maps: twoMaps(5), Candidates: []batch.Candidate{{Estimator: mean{}, Width: 5, Scale: 1}}}
 	if err := compareMappedBatch(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(),
 		"no outcome of candidate 0 on fold 1") {
 		t.Errorf("one of many: %v", err)
@@ -135,7 +136,7 @@ func TestOtherBatchChecks(t *testing.T) {
 // lone leaves every candidate to Lone.
 type lone struct{ mean }
 
-func (s lone) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (s lone) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	for i := range b.Candidates {
 		for f := range b.Folds {
 			if err := b.Yield(i, f, b.FitOne(ctx, i, f)); err != nil {
@@ -144,4 +145,51 @@ func (s lone) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 		}
 	}
 	return nil, nil
+}
+
+// forgetful predicts Shift; candidates that Shared merges get the outcome of the first.
+type forgetful struct {
+	Shift  float64
+	Forget bool
+}
+
+func (s *forgetful) Params(l *param.List) { l.Float(&s.Shift, "shift", "prediction", param.Any) }
+
+func (s forgetful) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
+	return constant(s.Shift), nil
+}
+
+func (s forgetful) Shared() any {
+	if s.Forget {
+		s.Shift = 0
+	}
+	return s
+}
+
+func (s forgetful) FitBatch(ctx context.Context, j batch.Job) ([]string, error) {
+	first := j.Candidates
+	j.Candidates = slices.Clone(first)
+	for i, at := range j.SharedKeys() {
+		j.Candidates[i] = first[at]
+	}
+	return nil, estimator.FitSeparately(ctx, j)
+}
+
+func (s forgetful) PlanBatch(j batch.Job) (int64, error) {
+	if j.HasMaps() {
+		return 0, batch.ErrNoSharedMaps
+	}
+	return 0, nil
+}
+
+// TestForgottenParameter checks that the conformance check of parameters detects one that Shared leaves
+// out by mistake.
+func TestForgottenParameter(t *testing.T) {
+	for _, forget := range []bool{false, true} {
+		spec := forgetful{Shift: 3, Forget: forget}
+		err := newSuite(spec, Options{}).compareParameters(spec)
+		if (err != nil) != forget || forget && !strings.HasPrefix(err.Error(), "shift: ") {
+			t.Errorf("forgotten %v: %v", forget, err)
+		}
+	}
 }

@@ -85,6 +85,7 @@ var invariants = []invariant{
 	{"unsupervised models are scale invariant", (*suite).scale},
 	{"a batch equals separate fits", (*suite).batch},
 	{"a batch on related maps equals separate fits", (*suite).mappedBatch},
+	{"candidates that differ in a parameter equal separate fits", (*suite).parameters},
 	{"leave-one-out equals fits without each row", (*suite).leaveOneOut},
 	{"serialization does not modify the model", (*suite).unchanged},
 	{"a restored model is bit-identical", (*suite).saved},

@@ -7,11 +7,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/calibration"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -64,12 +64,12 @@ func (Calibrated) suits(*design.Labels) error { return nil }
 func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
 // FitBatch shares work of the inner estimators between candidates and folds, within each fold.
-func (Calibrated) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (Calibrated) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return batchScoreBased[Calibrated](ctx, b)
 }
 
 // PlanBatch supports related maps if the scores come from folds.
-func (Calibrated) PlanBatch(b share.Batch) (int64, error) { return planScoreBased[Calibrated](b) }
+func (Calibrated) PlanBatch(b batch.Job) (int64, error) { return planScoreBased[Calibrated](b) }
 
 // Task returns datasets.Classification.
 func (Calibrated) Task() datasets.Task { return datasets.Classification }

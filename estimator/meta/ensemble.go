@@ -8,12 +8,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/paramkind"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -210,9 +210,9 @@ func (s Ensemble) crossValidation(classes int) crossValidation {
 // Task returns the task of the members.
 func (s Ensemble) Task() datasets.Task {
 	if len(s.Members) > 0 {
-		return share.TaskOf(s.Members[0].Estimator)
+		return estimator.TaskOf(s.Members[0].Estimator)
 	}
-	return share.TaskOf(s.Estimator)
+	return estimator.TaskOf(s.Estimator)
 }
 
 // Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].
@@ -248,7 +248,7 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 		data = namedClasses(data, classes)
 	}
 	found, _, err := s.crossValidation(len(classes)).predict(ctx,
-		share.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allRows(data), false,
+		batch.Job{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allRows(data), false,
 		make([]int, len(parts)))
 	if err != nil {
 		return nil, err

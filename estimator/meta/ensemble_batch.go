@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // FitBatch passes the distinct members of all candidates to their own FitBatch. Members with fixed
 // weights are fitted on all folds jointly; for stacking, on the inner folds of each fold.
 // Leave-one-out requires fixed weights and members that support it.
-func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := share.Specs[Ensemble](b)
+func (s Ensemble) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
+	specs, err := batch.Specs[Ensemble](b)
 	if err == nil && b.LeaveOneOut && b.GCV {
 		err = errEnsembleGCV
 	}
@@ -33,12 +33,12 @@ func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string,
 		return nil, err
 	}
 	for _, which := range groups {
-		part := flatten(subBatch(b, which), members, which)
+		part := flatten(b.Select(which), members, which)
 		fit := part.fitFixed
 		switch {
 		case !specs[which[0]].stacks():
 		case len(b.Data.Schema.Targets) == 0: // numbers, or classes: that is for each fit to see
-			fit = func(ctx context.Context) ([]string, error) { return nil, fitIndividually(ctx, part.Batch) }
+			fit = func(ctx context.Context) ([]string, error) { return nil, estimator.FitSeparately(ctx, part.Job) }
 		default:
 			fit = part.fitStacked
 		}
@@ -56,7 +56,7 @@ var (
 )
 
 // batchMembers are the members, for a batch that they can do.
-func (s Ensemble) batchMembers(b share.Batch) (Members, error) {
+func (s Ensemble) batchMembers(b batch.Job) (Members, error) {
 	if parts, err := s.memberList(); err != nil || !b.LeaveOneOut || !s.stacks() {
 		return parts, err
 	}
@@ -64,23 +64,23 @@ func (s Ensemble) batchMembers(b share.Batch) (Members, error) {
 }
 
 // batchKey is equal for specs that can share a batch.
-func (s Ensemble) batchKey() string {
+func (s Ensemble) batchKey() any {
 	if !s.stacks() {
-		return "fixed"
+		return noFolds
 	}
-	return fmt.Sprint("stacked ", s.Folds, " ", s.Seed)
+	return s.crossValidation(0)
 }
 
 // flatBatch is a batch of ensembles and the batch of all their members.
 type flatBatch struct {
-	share.Batch
-	members     share.Batch
+	batch.Job
+	members     batch.Job
 	memberIndex [][]int // of each ensemble, its members in the batch
 	names       []Members
 }
 
-func flatten(b share.Batch, members []Members, which []int) flatBatch {
-	out := flatBatch{Batch: b, members: b, memberIndex: make([][]int, len(which))}
+func flatten(b batch.Job, members []Members, which []int) flatBatch {
+	out := flatBatch{Job: b, members: b, memberIndex: make([][]int, len(which))}
 	out.members.Candidates = nil
 	owner := []int{}
 	for k, i := range which {
@@ -100,7 +100,7 @@ func flatten(b share.Batch, members []Members, which []int) flatBatch {
 // fitFixed fits ensembles with fixed weights.
 func (f flatBatch) fitFixed(ctx context.Context) (shared []string, err error) {
 	of, distinct := deduplicate(f.members.Candidates)
-	part := subBatch(f.members, distinct)
+	part := f.members.Select(distinct)
 	users := make([][]int, len(distinct))      // ensembles that a distinct member is in
 	needs := make([][]int, len(f.memberIndex)) // distinct members of an ensemble, once each
 	for e, list := range f.memberIndex {
@@ -120,8 +120,8 @@ func (f flatBatch) fitFixed(ctx context.Context) (shared []string, err error) {
 		}
 		return false
 	}
-	found := map[[2]int]*share.Outcome{}
-	part.Yield = func(d, fold int, o share.Outcome) error {
+	found := map[[2]int]*batch.Outcome{}
+	part.Yield = func(d, fold int, o batch.Outcome) error {
 		found[[2]int{d, fold}] = &o
 		for _, e := range users[d] {
 			if f.Includes(e, fold) && isComplete(found, needs[e], fold) {
@@ -133,10 +133,10 @@ func (f flatBatch) fitFixed(ctx context.Context) (shared []string, err error) {
 		f.forget(found, users, needs, fold)
 		return nil
 	}
-	return fitBatch(ctx, part)
+	return estimator.FitBatch(ctx, part)
 }
 
-func isComplete(found map[[2]int]*share.Outcome, needs []int, fold int) bool {
+func isComplete(found map[[2]int]*batch.Outcome, needs []int, fold int) bool {
 	for _, d := range needs {
 		if found[[2]int{d, fold}] == nil {
 			return false
@@ -146,7 +146,7 @@ func isComplete(found map[[2]int]*share.Outcome, needs []int, fold int) bool {
 }
 
 // forget drops the predictions that no ensemble waits for.
-func (f flatBatch) forget(found map[[2]int]*share.Outcome, users, needs [][]int, fold int) {
+func (f flatBatch) forget(found map[[2]int]*batch.Outcome, users, needs [][]int, fold int) {
 next:
 	for at, o := range found {
 		if at[1] != fold || o.Values == nil {
@@ -157,25 +157,25 @@ next:
 				continue next
 			}
 		}
-		o.Prediction = share.Prediction{}
+		o.Prediction = estimator.Prediction{}
 	}
 }
 
 // mean returns the prediction of ensemble e with fixed weights.
-func (f flatBatch) mean(e, fold int, of []int, found map[[2]int]*share.Outcome) share.Outcome {
-	out, all := share.Outcome{}, make([]estimator.Prediction, len(f.memberIndex[e]))
+func (f flatBatch) mean(e, fold int, of []int, found map[[2]int]*batch.Outcome) batch.Outcome {
+	out, all := batch.Outcome{}, make([]estimator.Prediction, len(f.memberIndex[e]))
 	weights := f.Candidates[e].Estimator.(Ensemble).fixed(len(all))
 	for k, m := range f.memberIndex[e] {
 		one := found[[2]int{of[m], fold}]
 		if out.Seconds += one.Seconds; one.Err != nil && out.Err == nil {
 			out.Err = fmt.Errorf("%s: %w", f.names[e][k].Name, one.Err)
 		}
-		all[k] = estimator.Prediction(one.Prediction)
+		all[k] = one.Prediction
 	}
 	if out.Err == nil {
 		var mean estimator.Prediction
 		mean, out.Err = combined(all, weights, nil, classCount(all[0]))
-		out.Prediction = share.Prediction(mean)
+		out.Prediction = mean
 	}
 	out.Err = Ensemble{}.named(out.Err)
 	return out
@@ -195,7 +195,7 @@ func classCount(p estimator.Prediction) int {
 // fitStacked fits stacked ensembles that use the same cross-validation.
 func (f flatBatch) fitStacked(ctx context.Context) (shared []string, err error) {
 	for fold := range f.Folds {
-		if !includesFold(f.Batch, fold) {
+		if !f.IncludesFold(fold) {
 			continue
 		}
 		names, err := f.stackFold(ctx, fold)
@@ -235,7 +235,7 @@ func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (fo
 	var ways, sets [2][]int // members of ensembles of which all can, and others; and of which ensemble
 	for e, list := range f.memberIndex {
 		way := 0
-		if !v.exact(subBatch(f.members, list).Candidates, f.Data.Groups != nil) {
+		if !v.exact(f.members.Select(list).Candidates, f.Data.Groups != nil) {
 			way = 1
 		}
 		for _, m := range list {
@@ -250,7 +250,7 @@ func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (fo
 		if way == 1 {
 			by.folds = v.count()
 		}
-		part, names, err := by.predict(ctx, foldBatch(subBatch(f.members, list), fold), f.Folds[fold], true, sets[way])
+		part, names, err := by.predict(ctx, f.members.Select(list).OnFold(fold), f.Folds[fold], true, sets[way])
 		if shared = append(shared, names...); err != nil {
 			return found, shared, err
 		}
@@ -263,11 +263,11 @@ func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (fo
 
 // stackedOutcome returns the prediction of ensemble e for the test rows of a fold.
 func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set,
-	found []outOfFold) (out share.Outcome) {
+	found []outOfFold) (out batch.Outcome) {
 	spec := f.Candidates[e].Estimator.(Ensemble)
 	mine, last := make([]outOfFold, len(f.memberIndex[e])), make([]estimator.Prediction, len(f.memberIndex[e]))
 	for k, m := range f.memberIndex[e] {
-		mine[k], last[k] = found[m], estimator.Prediction(found[m].last.Prediction)
+		mine[k], last[k] = found[m], found[m].last.Prediction
 		out.Seconds += found[m].seconds
 	}
 	predictions, err := predictionsOf(mine, func(k int) string { return f.names[e][k].Name })
@@ -277,7 +277,7 @@ func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set
 		if w, err = stack(ctx, predictions, train, classes, spec.SumToOne); err == nil {
 			var mean estimator.Prediction
 			mean, err = combined(last, w.weights, w.sizes, classes)
-			out.Prediction = share.Prediction(mean)
+			out.Prediction = mean
 		}
 	}
 	out.Err = spec.named(err)
@@ -285,11 +285,11 @@ func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set
 }
 
 // PlanBatch takes no batch on related maps.
-func (s Ensemble) PlanBatch(b share.Batch) (most int64, err error) {
+func (s Ensemble) PlanBatch(b batch.Job) (most int64, err error) {
 	if b.HasMaps() {
-		return 0, s.named(share.ErrNoSharedMaps)
+		return 0, s.named(batch.ErrNoSharedMaps)
 	}
-	specs, err := share.Specs[Ensemble](b)
+	specs, err := batch.Specs[Ensemble](b)
 	if err != nil {
 		return 0, s.named(err)
 	}
@@ -302,7 +302,7 @@ func (s Ensemble) PlanBatch(b share.Batch) (most int64, err error) {
 		if part.Candidates = parts.candidates(); spec.stacks() {
 			bytes, err = spec.crossValidation(2).bytes(part)
 		} else {
-			bytes, err = planBatch(part)
+			bytes, err = estimator.PlanBatch(part)
 		}
 		if err != nil {
 			return 0, s.named(err)

@@ -12,12 +12,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -206,11 +206,11 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 	for k, s := range specs {
 		members = append(members, want.Combined()[k])
 		members[k].Weight = 0
-		_, err := s.(share.BatchFitter).FitBatch(context.Background(),
-			share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
-				Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(s),
-				Yield: func(_, _ int, out share.Outcome) error {
-					crossed = append(crossed, estimator.Prediction(out.Prediction))
+		_, err := s.(batch.Fitter).FitBatch(context.Background(),
+			batch.Job{Data: data, Shape: data.Shape(), LeaveOneOut: true,
+				Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: batch.Candidates(s),
+				Yield: func(_, _ int, out batch.Outcome) error {
+					crossed = append(crossed, out.Prediction)
 					return out.Err
 				}})
 		if err != nil {
@@ -362,7 +362,7 @@ func TestEnsembleCapabilities(t *testing.T) {
 // loner is a model whose FitBatch leaves all to Lone, as one does that cannot share related maps.
 type loner struct{ estimator.Estimator }
 
-func (l loner) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (l loner) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	for i := range b.Candidates {
 		for f := range b.Folds {
 			if b.Includes(i, f) {
@@ -375,14 +375,14 @@ func (l loner) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	return nil, nil
 }
 
-func (loner) PlanBatch(share.Batch) (int64, error) { return 0, nil }
+func (loner) PlanBatch(batch.Job) (int64, error) { return 0, nil }
 
 // columns is the identity map.
 type columns struct{}
 
 func (columns) Widths() []int { return []int{2} }
 
-func (columns) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, *mat.Dense) error) error {
+func (columns) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, mat.Matrix) error) error {
 	return yield(0, mat.DenseCopyOf(X))
 }
 
@@ -391,19 +391,19 @@ func (columns) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, *m
 func TestWrappersPassOnCompleteOutcomes(t *testing.T) {
 	data, classes := amounts(60, 1), overlapping(2, 60)
 	for name, c := range map[string]struct {
-		spec share.BatchFitter
+		spec batch.Fitter
 		data datasets.Set
 	}{
 		"target":     {target("signed_log", loner{estimator.NewRidge()}), data},
 		"calibrated": {calibrated("sigmoid", 3, loner{estimator.NewSVM()}), classes},
 	} {
 		folds, _ := datasets.KFold{Folds: 3}.Split(c.data)
-		pred := share.Outcome{Prediction: share.Prediction{Values: []float64{7}}}
-		_, err := c.spec.FitBatch(context.Background(), share.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds,
+		pred := batch.Outcome{Prediction: estimator.Prediction{Values: []float64{7}}}
+		_, err := c.spec.FitBatch(context.Background(), batch.Job{Data: c.data, Shape: c.data.Shape(), Folds: folds,
 			Maps:       columns{},
-			Candidates: []share.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
-			FitOne:     func(context.Context, int, int) share.Outcome { return pred },
-			Yield: func(_, _ int, out share.Outcome) error {
+			Candidates: []batch.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
+			FitOne:     func(context.Context, int, int) batch.Outcome { return pred },
+			Yield: func(_, _ int, out batch.Outcome) error {
 				if out.Err != nil || len(out.Values) != 1 || out.Values[0] != 7 {
 					t.Errorf("%s: %+v", name, out)
 				}
@@ -471,7 +471,7 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		for k, f := range folds {
 			train, test := c.data.Select(f.Train), c.data.Select(f.Test)
 			for i, one := range []estimator.Estimator{spec, other} {
-				alike(t, name+" in a search", c.what(estimator.Prediction(out[i][k].Prediction)),
+				alike(t, name+" in a search", c.what(out[i][k].Prediction),
 					c.what(predicted(t, one, train, test.X)), 1e-6)
 			}
 		}
@@ -492,14 +492,15 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 // A batch is of specs of one type, and another one is named.
 func TestWrappersRejectOtherSpecs(t *testing.T) {
 	ridge := estimator.NewRidge()
-	b := share.Batch{Data: amounts(20, 1), Candidates: share.Candidates(ridge)}
-	for name, spec := range map[string]share.BatchFitter{
+	b := batch.Job{Data: amounts(20, 1), Candidates: batch.Candidates(ridge)}
+	for name, spec := range map[string]batch.Fitter{
 		"target": target("log", ridge), "calibrated": calibrated("sigmoid", 2, ridge), "ensemble": ensemble(ridge, ridge),
 	} {
 		_, fit := spec.FitBatch(context.Background(), b)
 		_, plan := spec.PlanBatch(b)
 		for _, err := range []error{fit, plan} {
-			if err == nil || err.Error() != "estimator: "+name+": candidate 0 is a estimator.Ridge" {
+			want := fmt.Sprintf("estimator: %s: candidate 0 must be a %T, got estimator.Ridge", name, spec)
+			if err == nil || err.Error() != want {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

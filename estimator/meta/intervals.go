@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/guard"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -191,7 +190,7 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 }
 
 // Task returns the task of the inner estimator.
-func (s Intervals) Task() datasets.Task { return share.TaskOf(s.Estimator) }
+func (s Intervals) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
 
 // Fit fits the model and its conformal scores.
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -51,8 +51,8 @@ func (m Members) Check() error {
 }
 
 // candidates returns the members as candidates on unmapped rows.
-func (m Members) candidates() []share.Candidate {
-	out := make([]share.Candidate, len(m))
+func (m Members) candidates() []batch.Candidate {
+	out := make([]batch.Candidate, len(m))
 	for k, one := range m {
 		out[k].Estimator = one.Estimator
 	}

@@ -20,11 +20,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/predictorstate"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -103,7 +103,7 @@ var (
 	_ = []estimator.Wrapper{(*fittedTarget)(nil), (*fittedCalibrated)(nil), (*FittedThreshold)(nil),
 		(*fittedIntervals)(nil), (*fittedSets)(nil)}
 	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
-	_ = []share.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
+	_ = []batch.Fitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
 	_ = []datasets.CostEstimator{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
 
 	_ estimator.Reporter     = (*FittedEnsemble)(nil)

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // maxFolds is the maximum number of cross-validation folds.
@@ -19,24 +19,24 @@ const maxFolds = 1000
 type outOfFold struct {
 	estimator.Prediction               // of the training rows, in their order
 	present              []bool        // whether a row has a prediction
-	last                 share.Outcome // outcome on all training rows of the fold
+	last                 batch.Outcome // outcome on all training rows of the fold
 	err                  error         // nil if there is a prediction
 	seconds              float64
 }
 
 // exact reports whether the candidates support exact leave-one-out predictions and v requests them.
-func (v crossValidation) exact(candidates []share.Candidate, grouped bool) bool {
+func (v crossValidation) exact(candidates []batch.Candidate, grouped bool) bool {
 	if v.folds != 0 || grouped {
 		return false
 	}
-	_, err := planBatch(share.Batch{LeaveOneOut: true, Candidates: candidates})
+	_, err := estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: candidates})
 	return err == nil
 }
 
 // predict returns the out-of-fold predictions of each candidate for the training rows of a fold
 // and, with last, its outcome for the test rows. If leave-one-out fails for one candidate, for lack
 // of memory or at leverage 1, all candidates of its set use k folds.
-func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datasets.Fold, last bool,
+func (v crossValidation) predict(ctx context.Context, b batch.Job, fold datasets.Fold, last bool,
 	set []int) (out []outOfFold, shared []string, err error) {
 	switch {
 	case !v.exact(b.Candidates, b.Data.Groups != nil):
@@ -70,7 +70,7 @@ func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datase
 	if len(others) == 0 {
 		return out, shared, nil
 	}
-	again, names, err := v.predictByFolds(ctx, subBatch(b, others), fold, last)
+	again, names, err := v.predictByFolds(ctx, b.Select(others), fold, last)
 	for k := range again {
 		out[others[k]] = again[k]
 	}
@@ -87,7 +87,7 @@ func allRows(data datasets.Set) datasets.Fold {
 }
 
 // leaveOneOut implements predict by leave-one-out.
-func leaveOneOut(ctx context.Context, b share.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
+func leaveOneOut(ctx context.Context, b batch.Job, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
 	data := b.Data.Select(fold.Train)
 	all := allRows(data)
 	all.Test = all.Train
@@ -111,7 +111,7 @@ func leaveOneOut(ctx context.Context, b share.Batch, fold datasets.Fold) (out []
 }
 
 // fitLast fits the candidates of the sets without failures to all training rows of a fold.
-func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool,
+func fitLast(ctx context.Context, b batch.Job, fold datasets.Fold, out []outOfFold, failed map[int]bool,
 	set []int) error {
 	b.Folds = []datasets.Fold{fold}
 	wants := b.Include
@@ -126,7 +126,7 @@ func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOf
 }
 
 // predictByFolds implements predict by k-fold cross-validation.
-func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold datasets.Fold,
+func (v crossValidation) predictByFolds(ctx context.Context, b batch.Job, fold datasets.Fold,
 	last bool) (out []outOfFold, shared []string, err error) {
 	out = make([]outOfFold, len(b.Candidates))
 	folds, err := v.split(b.Data, fold.Train)
@@ -166,14 +166,14 @@ func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold
 var errNoTestRows = errors.New("no fold has rows to test on: every class needs 2 rows or more")
 
 // finish sets the outcome of the fit to all training rows.
-func (p *outOfFold) finish(last share.Outcome) {
+func (p *outOfFold) finish(last batch.Outcome) {
 	p.last = last
 	p.seconds += last.Seconds
 	p.err = cmp.Or(p.err, last.Err)
 }
 
 // take stores the prediction for row i of a test fold at index at[i] of n.
-func (p *outOfFold) take(found []share.Outcome, folds []datasets.Fold, at []int, n int) {
+func (p *outOfFold) take(found []batch.Outcome, folds []datasets.Fold, at []int, n int) {
 	p.present = make([]bool, n)
 	for f, o := range found {
 		p.seconds += o.Seconds
@@ -214,10 +214,10 @@ func scatterRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
 }
 
 // bytes returns the maximum memory of predict over the folds of a batch.
-func (v crossValidation) bytes(b share.Batch) (most int64, err error) {
+func (v crossValidation) bytes(b batch.Job) (most int64, err error) {
 	exact := v.exact(b.Candidates, false)
 	if exact && b.HasMaps() {
-		return 0, share.ErrNoSharedMaps
+		return 0, batch.ErrNoSharedMaps
 	}
 	folds := b.Folds
 	if len(folds) == 0 {
@@ -227,7 +227,7 @@ func (v crossValidation) bytes(b share.Batch) (most int64, err error) {
 		if b.Folds = []datasets.Fold{fold}; !exact {
 			b.Folds = append(evenFolds(fold.Train, v.count()), fold)
 		}
-		bytes, err := planBatch(b)
+		bytes, err := estimator.PlanBatch(b)
 		if err != nil {
 			return 0, err
 		}
@@ -237,7 +237,7 @@ func (v crossValidation) bytes(b share.Batch) (most int64, err error) {
 }
 
 // cost returns the cost of fitting each candidate to every fold and to all rows.
-func (v crossValidation) cost(candidates []share.Candidate, shape datasets.Shape) (sum datasets.Cost) {
+func (v crossValidation) cost(candidates []batch.Candidate, shape datasets.Shape) (sum datasets.Cost) {
 	fits := float64(v.count() + 1)
 	if v.exact(candidates, false) {
 		fits = 2

@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -135,20 +135,20 @@ func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 // together fits specs of one type to k folds, and returns the shared work and the predictions by
 // candidate and fold.
 func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimator) (shared []string,
-	out [][]share.Outcome) {
+	out [][]batch.Outcome) {
 	t.Helper()
 	folds, err := datasets.KFold{Folds: k}.Split(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out = make([][]share.Outcome, len(specs))
+	out = make([][]batch.Outcome, len(specs))
 	for i := range out {
-		out[i] = make([]share.Outcome, k)
+		out[i] = make([]batch.Outcome, k)
 	}
-	shared, err = specs[0].(share.BatchFitter).FitBatch(context.Background(),
-		share.Batch{Data: data, Shape: data.Shape(), Folds: folds,
-			Candidates: share.Candidates(specs...),
-			Yield:      func(i, fold int, o share.Outcome) error { out[i][fold] = o; return nil }})
+	shared, err = specs[0].(batch.Fitter).FitBatch(context.Background(),
+		batch.Job{Data: data, Shape: data.Shape(), Folds: folds,
+			Candidates: batch.Candidates(specs...),
+			Yield:      func(i, fold int, o batch.Outcome) error { out[i][fold] = o; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/guard"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // scoreBased is a meta-estimator that fits a map to the out-of-fold scores of a classifier.
@@ -62,7 +62,7 @@ func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (f
 	}
 	found := make([]outOfFold, 1)
 	if v := validation(s, labels); v.folds != noFolds {
-		found, _, err = v.predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(of)},
+		found, _, err = v.predict(ctx, batch.Job{Data: data, Shape: data.Shape(), Candidates: batch.Candidates(of)},
 			allRows(data), false, []int{0})
 		if err == nil {
 			err = found[0].err
@@ -79,29 +79,29 @@ func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (f
 }
 
 // batchScoreBased implements FitBatch.
-func batchScoreBased[S scoreBased](ctx context.Context, b share.Batch) (shared []string, err error) {
+func batchScoreBased[S scoreBased](ctx context.Context, b batch.Job) (shared []string, err error) {
 	var any S
-	specs, err := share.Specs[S](b)
+	specs, err := batch.Specs[S](b)
 	if err != nil {
 		return nil, any.named(err)
 	}
 	if b.LeaveOneOut {
-		return nil, any.named(share.ErrNoLeaveOneOut)
+		return nil, any.named(batch.ErrNoLeaveOneOut)
 	}
 	if len(b.Data.Schema.Classes()) == 0 { // each fold has its own classes
-		return nil, fitIndividually(ctx, b)
+		return nil, estimator.FitSeparately(ctx, b)
 	}
 	groups, err := groupByFolds(b, specs)
 	if err != nil {
 		return nil, err
 	}
 	for _, which := range groups {
-		group := subBatch(b, which)
+		group := b.Select(which)
 		for f := range b.Folds {
-			if !includesFold(group, f) {
+			if !group.IncludesFold(f) {
 				continue
 			}
-			names, err := fitScoreBasedFold[S](ctx, foldBatch(group, f))
+			names, err := fitScoreBasedFold[S](ctx, group.OnFold(f))
 			if shared = append(shared, names...); err != nil {
 				return shared, err
 			}
@@ -111,14 +111,14 @@ func batchScoreBased[S scoreBased](ctx context.Context, b share.Batch) (shared [
 }
 
 // groupByFolds groups the indices of the candidates by their number of folds.
-func groupByFolds[S scoreBased](b share.Batch, specs []S) ([][]int, error) {
+func groupByFolds[S scoreBased](b batch.Job, specs []S) ([][]int, error) {
 	return groupBy(b, func(i int) (any, error) {
 		return specs[i].folding(2), specs[i].named(checkModel(specs[i], specs[i].within()))
 	})
 }
 
 // fitScoreBasedFold fits candidates with the same number of folds on the only fold of a batch.
-func fitScoreBasedFold[S scoreBased](ctx context.Context, b share.Batch) (shared []string, err error) {
+func fitScoreBasedFold[S scoreBased](ctx context.Context, b batch.Job) (shared []string, err error) {
 	fold, first := b.Folds[0], b.Candidates[0].Estimator.(S)
 	labels, err := labelsOf(ctx, b.Data)
 	if err == nil { // the classes and weights of the training rows
@@ -128,7 +128,7 @@ func fitScoreBasedFold[S scoreBased](ctx context.Context, b share.Batch) (shared
 	}
 	if err != nil {
 		for i := range b.Candidates {
-			if failed := yieldError(b, i, first.named(err)); failed != nil {
+			if failed := b.YieldError(i, first.named(err)); failed != nil {
 				return nil, failed
 			}
 		}
@@ -157,15 +157,15 @@ func fitScoreBasedFold[S scoreBased](ctx context.Context, b share.Batch) (shared
 }
 
 // modelsOf returns the candidates with their inner estimators.
-func modelsOf[S scoreBased](candidates []share.Candidate) []share.Candidate {
-	return innerCandidates(candidates, func(c share.Candidate) estimator.Estimator {
+func modelsOf[S scoreBased](candidates []batch.Candidate) []batch.Candidate {
+	return innerCandidates(candidates, func(c batch.Candidate) estimator.Estimator {
 		return c.Estimator.(S).within()
 	})
 }
 
 // outcomeOf returns the outcome of a candidate for the only fold of a batch.
-func outcomeOf[S scoreBased](ctx context.Context, s S, b share.Batch, candidate int, found outOfFold,
-	labels *design.Labels) share.Outcome {
+func outcomeOf[S scoreBased](ctx context.Context, s S, b batch.Job, candidate int, found outOfFold,
+	labels *design.Labels) batch.Outcome {
 	if errors.Is(found.err, errNeedsPipeline) {
 		return b.FitOne(ctx, candidate, 0)
 	}
@@ -175,8 +175,8 @@ func outcomeOf[S scoreBased](ctx context.Context, s S, b share.Batch, candidate 
 		var learned scoreMap
 		if learned, out.Err = s.learn(ctx, found, labels); out.Err == nil {
 			var decided estimator.Prediction
-			decided, out.Err = learned.read(estimator.Prediction(found.last.Prediction))
-			out.Prediction = share.Prediction(decided)
+			decided, out.Err = learned.read(found.last.Prediction)
+			out.Prediction = decided
 		}
 	}
 	out.Err = s.named(out.Err)
@@ -184,12 +184,12 @@ func outcomeOf[S scoreBased](ctx context.Context, s S, b share.Batch, candidate 
 }
 
 // planScoreBased implements PlanBatch. It supports related maps only if the scores come from folds.
-func planScoreBased[S scoreBased](b share.Batch) (most int64, err error) {
+func planScoreBased[S scoreBased](b batch.Job) (most int64, err error) {
 	var any S
 	if b.LeaveOneOut {
-		return 0, any.named(share.ErrNoLeaveOneOut)
+		return 0, any.named(batch.ErrNoLeaveOneOut)
 	}
-	specs, err := share.Specs[S](b)
+	specs, err := batch.Specs[S](b)
 	for _, spec := range specs {
 		err = cmp.Or(err, checkModel(spec, spec.within()))
 	}
@@ -198,7 +198,7 @@ func planScoreBased[S scoreBased](b share.Batch) (most int64, err error) {
 	}
 	groups, _ := groupByFolds(b, specs)
 	for _, which := range groups {
-		part := subBatch(b, which)
+		part := b.Select(which)
 		part.Candidates = modelsOf[S](part.Candidates)
 		bytes, err := (crossValidation{folds: specs[which[0]].folding(max(b.Shape.Outputs, 2)), classes: 2}).bytes(part)
 		if err != nil {
@@ -212,5 +212,5 @@ func planScoreBased[S scoreBased](b share.Batch) (most int64, err error) {
 // scoreBasedCost returns the cost of cross-validation and of a fit to all rows.
 func scoreBasedCost[S scoreBased](s S, shape datasets.Shape) datasets.Cost {
 	v := crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}
-	return v.cost(share.Candidates(s.within()), shape)
+	return v.cost(batch.Candidates(s.within()), shape)
 }

@@ -1,6 +1,8 @@
 package meta
 
-import "github.com/bochner-ml/bochner/internal/registry"
+import (
+	"github.com/bochner-ml/bochner/internal/registry"
+)
 
 // The steps of this package with their names in experiment files.
 func init() {

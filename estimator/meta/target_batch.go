@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // FitBatch transforms the targets, passes them to FitBatch of the inner estimators, and transforms
@@ -20,10 +20,13 @@ import (
 // fold. Several transforms of a model that is linear in its targets, as Ridge and KernelRidge are, are
 // right-hand sides of one fit; one that depends on the training rows is another right-hand side for each
 // fold. Candidates with Smear, which uses training residuals, or Limits auto are fitted individually.
-func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := share.Specs[Target](b)
+func (s Target) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
+	specs, err := batch.Specs[Target](b)
 	if err != nil {
 		return nil, s.named(err)
+	}
+	if b.Maps == nil {
+		b.FitOne = nil // the inner estimators are fitted to the rows
 	}
 	groups, err := groupBy(b, func(i int) (any, error) {
 		spec := specs[i]
@@ -41,7 +44,7 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 		return shared, err
 	}
 	for _, which := range groups {
-		names, err := specs[which[0]].fitSameTransform(ctx, subBatch(b, which))
+		names, err := specs[which[0]].fitSameTransform(ctx, b.Select(which))
 		if shared = append(shared, names...); err != nil {
 			return shared, err
 		}
@@ -50,9 +53,9 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 }
 
 // fitSameTransform fits candidates with the transform of s.
-func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Target) fitSameTransform(ctx context.Context, b batch.Job) (shared []string, err error) {
 	if s.individual() {
-		return nil, fitIndividually(ctx, b)
+		return nil, estimator.FitSeparately(ctx, b)
 	}
 	if !s.learns() {
 		if learned, mapped, err := s.transformed(b.Data); err == nil {
@@ -60,11 +63,11 @@ func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []s
 		}
 	}
 	for f := range b.Folds {
-		part := foldBatch(b, f)
+		part := b.OnFold(f)
 		learned, mapped, failed := s.transformedFold(b.Data, b.Folds[f].Train)
 		if failed != nil {
 			for i := range b.Candidates {
-				if err := yieldError(part, i, s.named(failed)); err != nil {
+				if err := part.YieldError(i, s.named(failed)); err != nil {
 					return shared, err
 				}
 			}
@@ -105,7 +108,7 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 }
 
 // fitTransformed fits a batch with transformed targets.
-func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set,
+func (s Target) fitTransformed(ctx context.Context, b batch.Job, mapped datasets.Set,
 	learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
@@ -113,21 +116,21 @@ func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datase
 	var mu sync.Mutex
 	whole := map[[2]int]bool{} // outcomes of FitOne, which includes this wrapper
 	if b.FitOne != nil {
-		inner.FitOne = func(ctx context.Context, candidate, fold int) share.Outcome {
+		inner.FitOne = func(ctx context.Context, candidate, fold int) batch.Outcome {
 			mu.Lock()
 			whole[[2]int{candidate, fold}] = true
 			mu.Unlock()
 			return b.FitOne(ctx, candidate, fold)
 		}
 	}
-	inner.Yield = func(candidate, fold int, out share.Outcome) error {
+	inner.Yield = func(candidate, fold int, out batch.Outcome) error {
 		mu.Lock()
 		done := whole[[2]int{candidate, fold}]
 		mu.Unlock()
 		if !done && out.Err == nil {
 			var original estimator.Prediction
-			original, out.Err = learned.back(estimator.Prediction(out.Prediction))
-			if out.Prediction = share.Prediction(original); out.Err != nil {
+			original, out.Err = learned.back(out.Prediction)
+			if out.Prediction = original; out.Err != nil {
 				out.Err = b.Data.AtRows(out.Err, b.Folds[fold].Test)
 			}
 		}
@@ -136,7 +139,7 @@ func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datase
 		}
 		return b.Yield(candidate, fold, out)
 	}
-	return fitBatch(ctx, inner)
+	return estimator.FitBatch(ctx, inner)
 }
 
 // withTargets returns data with other targets, rows × count.
@@ -159,7 +162,7 @@ func (s Target) transformOnly() Target {
 }
 
 // sharesFits reports whether candidates with other transforms can share the fits of s.
-func (s Target) sharesFits() bool { return !s.individual() && share.LinearInTargets(s.Estimator) }
+func (s Target) sharesFits() bool { return !s.individual() && estimator.LinearInTargets(s.Estimator) }
 
 // rightHandSides are the transformed targets of some candidates.
 type rightHandSides struct {
@@ -170,7 +173,7 @@ type rightHandSides struct {
 
 // fitJointly fits the groups of candidates with one transform each that share fits, if there are several: each
 // distinct inner estimator once, to the targets of all transforms. It returns the other groups.
-func fitJointly(ctx context.Context, b share.Batch, specs []Target, groups [][]int) (rest [][]int,
+func fitJointly(ctx context.Context, b batch.Job, specs []Target, groups [][]int) (rest [][]int,
 	shared []string, err error) {
 	var joint []rightHandSides
 	var columns [][]float64
@@ -220,13 +223,13 @@ func fitJointly(ctx context.Context, b share.Batch, specs []Target, groups [][]i
 	for j, column := range columns {
 		wide.SetCol(j, column)
 	}
-	outer := subBatch(b, all)
+	outer := b.Select(all)
 	inner := innerCandidates(outer.Candidates, Target{}.modelOf)
 	of, distinct := deduplicate(inner)
-	part := subBatch(b, all)
+	part := b.Select(all)
 	part.Data.Y, part.Data.Targets = nil, wide
 	part.Data.Schema.Targets = make([]datasets.Column, len(columns))
-	part.Candidates = make([]share.Candidate, len(distinct))
+	part.Candidates = make([]batch.Candidate, len(distinct))
 	for k, i := range distinct {
 		part.Candidates[k] = inner[i]
 	}
@@ -240,9 +243,9 @@ func fitJointly(ctx context.Context, b share.Batch, specs []Target, groups [][]i
 	}
 	part.Include = func(k, fold int) bool { return len(members(k, fold)) > 0 }
 	var mu sync.Mutex
-	whole := map[[2]int]share.Outcome{} // outcomes of FitOne, which includes this wrapper
+	whole := map[[2]int]batch.Outcome{} // outcomes of FitOne, which includes this wrapper
 	if outer.FitOne != nil {
-		part.FitOne = func(ctx context.Context, k, fold int) (out share.Outcome) {
+		part.FitOne = func(ctx context.Context, k, fold int) (out batch.Outcome) {
 			for _, i := range members(k, fold) {
 				out = outer.FitOne(ctx, i, fold)
 				mu.Lock()
@@ -252,7 +255,7 @@ func fitJointly(ctx context.Context, b share.Batch, specs []Target, groups [][]i
 			return out
 		}
 	}
-	part.Yield = func(k, fold int, out share.Outcome) error {
+	part.Yield = func(k, fold int, out batch.Outcome) error {
 		same := members(k, fold)
 		for _, i := range same {
 			mu.Lock()
@@ -274,20 +277,19 @@ func fitJointly(ctx context.Context, b share.Batch, specs []Target, groups [][]i
 		}
 		return nil
 	}
-	shared, err = fitBatch(ctx, part)
+	shared, err = estimator.FitBatch(ctx, part)
 	return rest, append(shared, "targets"), err
 }
 
 // ofColumns returns the prediction for the targets whose transforms begin at a column of wide.
-func (m transforms) ofColumns(wide *mat.Dense, first int) (share.Prediction, error) {
+func (m transforms) ofColumns(wide *mat.Dense, first int) (estimator.Prediction, error) {
 	n, _ := wide.Dims()
-	p, err := m.back(estimator.Prediction{Values: mat.Col(nil, first, wide),
+	return m.back(estimator.Prediction{Values: mat.Col(nil, first, wide),
 		Targets: mat.DenseCopyOf(wide.Slice(0, n, first, first+len(m)))})
-	return share.Prediction(p), err
 }
 
 // modelOf returns the inner estimator of a candidate.
-func (Target) modelOf(c share.Candidate) estimator.Estimator {
+func (Target) modelOf(c batch.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
 }
 
@@ -304,8 +306,8 @@ func (s Target) checkLeaveOneOut(gcv bool) error {
 
 // PlanBatch returns the plan of the inner estimators, unless the transform depends on the rows left
 // out.
-func (s Target) PlanBatch(b share.Batch) (int64, error) {
-	specs, err := share.Specs[Target](b)
+func (s Target) PlanBatch(b batch.Job) (int64, error) {
+	specs, err := batch.Specs[Target](b)
 	if err != nil {
 		return 0, s.named(err)
 	}
@@ -321,7 +323,7 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 			err = spec.checkLeaveOneOut(b.GCV)
 		}
 		if err == nil && b.HasMaps() && spec.individual() {
-			err = share.ErrNoSharedMaps
+			err = batch.ErrNoSharedMaps
 		}
 		if err != nil {
 			return 0, s.named(err)
@@ -335,6 +337,6 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 		}
 		b.Shape.Outputs = all * max(b.Shape.Outputs, 1)
 	}
-	bytes, err := planBatch(b)
+	bytes, err := estimator.PlanBatch(b)
 	return bytes, s.named(err)
 }

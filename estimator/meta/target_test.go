@@ -10,10 +10,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 func TestTargetConformance(t *testing.T) {
@@ -194,15 +194,15 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	if want, _ := together(t, data, 4, weak, strong); !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("shared %v, by ridge %v", got, want)
 	}
-	loo := share.Batch{Shape: data.Shape(), LeaveOneOut: true}
+	loo := batch.Job{Shape: data.Shape(), LeaveOneOut: true}
 	for transform, can := range map[string]bool{"log": true, "sqrt": true, "quantile": false, "standardize": false} {
 		spec := target(transform, weak)
-		loo.Candidates = share.Candidates(spec)
+		loo.Candidates = batch.Candidates(spec)
 		if _, err := spec.PlanBatch(loo); (err == nil) != can {
 			t.Errorf("%s: leaving one out: %v", transform, err)
 		}
 	}
-	loo.Candidates = share.Candidates(target("log", estimator.NewSVR()))
+	loo.Candidates = batch.Candidates(target("log", estimator.NewSVR()))
 	if _, err := target("log", estimator.NewSVR()).PlanBatch(loo); err == nil {
 		t.Error("svr leaves one out")
 	}
@@ -214,7 +214,7 @@ type counted struct {
 	candidates *int
 }
 
-func (c counted) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (c counted) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	*c.candidates += len(b.Candidates)
 	b.Candidates = slices.Clone(b.Candidates)
 	for i := range b.Candidates {
@@ -381,7 +381,7 @@ func TestLimitsOfFolds(t *testing.T) {
 				t.Errorf("%s: fold %d exceeds the range of its training rows", limits, f)
 			}
 		}
-		loo := share.Batch{Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(spec)}
+		loo := batch.Job{Shape: data.Shape(), LeaveOneOut: true, Candidates: batch.Candidates(spec)}
 		if _, err := spec.PlanBatch(loo); err == nil {
 			t.Errorf("%s leaves one out, of another range without it", limits)
 		}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/threshold"
@@ -183,12 +183,12 @@ func presentOf(l *design.Labels) (present []int) {
 func (s Threshold) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
 // FitBatch shares work of the inner estimators between candidates and folds, within each fold.
-func (Threshold) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (Threshold) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return batchScoreBased[Threshold](ctx, b)
 }
 
 // PlanBatch supports related maps if the scores come from folds.
-func (Threshold) PlanBatch(b share.Batch) (int64, error) { return planScoreBased[Threshold](b) }
+func (Threshold) PlanBatch(b batch.Job) (int64, error) { return planScoreBased[Threshold](b) }
 
 // Task returns datasets.Classification.
 func (Threshold) Task() datasets.Task { return datasets.Classification }

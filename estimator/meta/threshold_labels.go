@@ -7,12 +7,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/guard"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/threshold"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -40,7 +40,7 @@ func (s Threshold) fitLabels(ctx context.Context, data datasets.Set) (*FittedThr
 		return nil, err
 	}
 	found, _, err := crossValidation{folds: s.Folds, shuffle: true}.predict(ctx,
-		share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(s.Estimator)}, allRows(data), false, []int{0})
+		batch.Job{Data: data, Shape: data.Shape(), Candidates: batch.Candidates(s.Estimator)}, allRows(data), false, []int{0})
 	if err == nil {
 		err = found[0].err
 	}

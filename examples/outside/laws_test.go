@@ -55,6 +55,10 @@ func TestExpectileConformance(t *testing.T) {
 	}
 }
 
+func TestNeighborsConformance(t *testing.T) {
+	estimatortest.Run(t, Neighbors{K: 4}, estimatortest.Options{})
+}
+
 // A wrapper of a custom model, of a built-in model, and of a pipeline.
 func TestTrimmedConformance(t *testing.T) {
 	logistic := estimator.NewLogistic()

@@ -5,6 +5,7 @@
 //	[Blend]       a composite step that adds up the features of its parts
 //	[Expectile]   regression by several passes over the rows
 //	[Trimmed]     a meta-estimator
+//	[Neighbors]   regression whose fits share distances in a search
 //
 // After [Register] they support everything that built-in types do: experiment files, grid paths,
 // shared work in a search, passes, and model files. The tests run the same conformance suites.
@@ -39,6 +40,11 @@ func Register() error {
 			Name: "trimmed", Doc: "fits a model again without the rows that it is most wrong about",
 			New:    func() any { return NewTrimmed() },
 			Fitted: func() model.Stateful { return &FittedTrimmed{} },
+		}),
+		pipeline.Register(pipeline.Entry{
+			Name: "neighbors", Doc: "k-nearest-neighbor regression",
+			New:    func() any { return Neighbors{K: 5} },
+			Fitted: func() model.Stateful { return &FittedNeighbors{} },
 		}),
 	)
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -384,6 +385,56 @@ func TestSearchShares(t *testing.T) {
 				if want := math.Sqrt(sum / float64(test.Rows())); math.Abs(c.Folds[k]-want) > 1e-7*want {
 					t.Errorf("%s, %v, fold %d: %v in the search, %v separately", model, c, k, c.Folds[k], want)
 				}
+			}
+		}
+	}
+}
+
+// A search over k computes no more distances than a search of one k, and scores every candidate as a separate fit.
+// A model file and a document keep the model.
+func TestNeighborsShareDistances(t *testing.T) {
+	ctx, data, folds := context.Background(), curve(600), datasets.KFold{Folds: 5, Shuffle: true, Seed: 2}
+	p := read(t, "[{neighbors: {k: 3}}]")
+	throughFile(t, p, data)
+	var values []any
+	for k := range 20 {
+		values = append(values, k+1)
+	}
+	run := func(values ...any) (*gridsearch.Result, int64, time.Duration) {
+		search := gridsearch.NewSearch(p, gridsearch.Axis{Path: "neighbors.k", Values: values})
+		search.Splitter, search.Score, search.Refit = folds, "rmse", gridsearch.RefitNone
+		start, before := time.Now(), distances.Load()
+		result, err := search.Run(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result, distances.Load() - before, time.Since(start)
+	}
+	_, one, oneTime := run(3)
+	all, count, allTime := run(values...)
+	if n := int64(data.Rows()); one != n*n || count != one {
+		t.Errorf("%d distances for 20 values of k, %d for one, of %d rows", count, one, n)
+	}
+	t.Logf("20 values of k: %v, one: %v", allTime, oneTime)
+	if !slices.Contains(all.Shared, "distances") {
+		t.Errorf("shared %v", all.Shared)
+	}
+	parts, err := folds.Split(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range all.Candidates {
+		for k, fold := range parts {
+			lone, err := Neighbors{K: i + 1}.Fit(ctx, data.Select(fold.Train))
+			if err != nil {
+				t.Fatal(err)
+			}
+			test, sum := data.Select(fold.Test), 0.0
+			for i, v := range predict(t, lone, test.X) {
+				sum += (v - test.Y[i]) * (v - test.Y[i])
+			}
+			if want := math.Sqrt(sum / float64(test.Rows())); math.Abs(c.Folds[k]-want) > 1e-12*want {
+				t.Errorf("k %d, fold %d: %v in the search, %v separately", i+1, k, c.Folds[k], want)
 			}
 		}
 	}

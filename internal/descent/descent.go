@@ -174,7 +174,7 @@ func Model(inputs Rows, results []solve.DualResult, tol float64) (solve.Linear, 
 	for _, r := range results {
 		trivial += r.Trivial
 	}
-	if err := reportOf(results, tol).CheckObjective(trivial); err != nil {
+	if err := solve.CheckObjective(reportOf(results, tol), trivial); err != nil {
 		return solve.Linear{}, err
 	}
 	var w []float64

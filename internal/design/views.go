@@ -140,7 +140,7 @@ func MapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64)
 	rows, cols := m.Dims()
 	indptr, indices, values := m.Raw()
 	shared, _ := m.Shared()
-	out := make([]float64, len(indices))
+	out, zeros := make([]float64, len(indices)), 0
 	for k, j := range indices {
 		if k%(1<<20) == 0 && ctx.Err() != nil {
 			return nil, ctxerr.Check(ctx)
@@ -149,7 +149,21 @@ func MapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64)
 		if values != nil {
 			v = values[k]
 		}
-		out[k] = value(int(j), v)
+		if out[k] = value(int(j), v); out[k] == 0 {
+			zeros++
+		}
 	}
-	return sparse.New(rows, cols, indptr, indices, out)
+	if zeros == 0 {
+		return sparse.New(rows, cols, indptr, indices, out)
+	}
+	starts, columns, kept := make([]int, rows+1), make([]uint32, 0, len(out)-zeros), out[:0]
+	for i := range rows {
+		for k := indptr[i]; k < indptr[i+1]; k++ {
+			if v := out[k]; v != 0 {
+				columns, kept = append(columns, indices[k]), append(kept, v)
+			}
+		}
+		starts[i+1] = len(kept)
+	}
+	return sparse.New(rows, cols, starts, columns, kept)
 }

@@ -79,8 +79,7 @@ func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result,
 		}
 	}
 	if e.Product != nil && !math.IsInf(out.Value, 1) {
-		s := newSearch(o, best)
-		s.best = out.Value
+		s := search{exact: o, point: best, best: out.Value, parsimony: math.Log(float64(o.n)) / 2}
 		if err := s.prune(ctx); err != nil {
 			return Result{}, err
 		}

@@ -86,6 +86,9 @@ func NewProduct(ctx context.Context, X mat.Matrix, terms []*pairwise.Kernel, gro
 	return p, ctxerr.Check(ctx)
 }
 
+// head returns the product of the first n rows, with the mean distances of all.
+func (p *Product) head(n int) *Product { return &Product{n: n, terms: p.terms, groups: p.groups} }
+
 // Start returns the point of scales whose terms Σ_g s_g^p·D_g sum up to 1 on average, with equal shares
 // of the groups. Values of the kernel are then neither all near 0 nor all near 1.
 func (p *Product) Start() Point {

@@ -28,7 +28,7 @@ var Allowed = map[string][]string{
 	// names of operations
 	"internal/ops":          {},
 	"internal/kern":         {},
-	"internal/solve":        {"internal/kern", "sparse"},
+	"internal/solve":        {"internal/kern", "model", "sparse"},
 	"internal/golden":       {},
 	"internal/ctxerr":       {},
 	"internal/guard":        {},
@@ -75,7 +75,7 @@ var Allowed = map[string][]string{
 
 	"internal/structrows": {}, // rows of structs as named values
 	"datasets":            {"sparse", "single", "model", "internal/structrows"},
-	"model":               {"internal/files", "sparse"},
+	"model":               {"internal/conformal", "internal/files", "sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":      {"datasets", "datasets/internal/..."},
@@ -110,8 +110,9 @@ var Allowed = map[string][]string{
 		"single", "model"},
 	"internal/newton": {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass",
 		"internal/solve", "datasets", "sparse", "single", "model"},
-	"internal/share": {"internal/solve", "datasets"},
-	"internal/batch": {"single", "internal/kernelridge", "internal/kernelsvm", "internal/smo", "internal/memory",
+	// many candidates on many folds: the contract, and the solvers of package estimator
+	"batch": {"datasets", "model", "single"},
+	"estimator/internal/joint": {"batch", "model", "single", "internal/kernelridge", "internal/kernelsvm", "internal/smo", "internal/memory",
 		"internal/design",
 		"internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets",
@@ -155,26 +156,26 @@ var Allowed = map[string][]string{
 		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
 		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks",
 		"internal/murmur", "internal/textfeatures"},
-	"estimator": {"internal/registry", "internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
+	"estimator": {"internal/registry", "batch", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
 		"internal/kernelridge", "internal/kernelsvm", "internal/pairwise", "internal/spectral", "internal/fourier",
 		"internal/evidence",
 		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",
-		"internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory",
-		"datasets/pass", "internal/conformal"},
+		"internal/newton", "internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
+		"internal/memory", "datasets/pass", "internal/conformal"},
 	"internal/predictorstate": {"estimator", "model"},
-	"pipeline": {"internal/registry", "internal/share", "internal/predictorstate", "graph",
+	"pipeline": {"internal/registry", "batch", "internal/predictorstate", "graph",
 		"pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
-		"internal/memory", "datasets/pass", "kernel"},
+		"internal/memory", "internal/design", "datasets/pass", "kernel"},
 	// what is known of rows in addition to predictions
 	"internal/metricinput": {"estimator", "metrics", "datasets", "param"},
-	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",
+	"gridsearch": {"batch", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",
 		"param",
 		"metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Meta-estimators and their algorithms: target transforms, calibration, weights. A threshold is
 	// selected by a metric.
-	"estimator/meta": {"internal/registry", "internal/share", "internal/predictorstate", "internal/paramkind",
+	"estimator/meta": {"internal/registry", "batch", "internal/predictorstate", "internal/paramkind",
 		"graph", "estimator", "datasets",
 		"param", "model",
 		"internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal",
@@ -201,10 +202,8 @@ var Allowed = map[string][]string{
 	"pipeline/internal/pick":  {"datasets", "sparse"},
 	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
 		"datasets", "sparse", "single", "internal/design", "internal/kern"},
-	"pipeline/internal/sweep": {"internal/share", "pipeline/internal/place", "pipeline/internal/rows", "transformer",
-		"estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
-	"pipeline/modelfile": {"internal/share", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
+	"pipeline/modelfile": {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
 		"estimator", "metrics", "internal/metricinput", "datasets", "internal/profile", "model", "internal/files",
 		"internal/rowencoding", "internal/structrows", "internal/svg"},
 	"internal/yamlnode": {"param"}, // nodes of YAML documents
@@ -217,14 +216,14 @@ var Allowed = map[string][]string{
 	"transformer/transformertest": {"internal/panictest", "graph", "transformer", "datasets", "sparse", "single", "param",
 		"model",
 		"internal/canceltest", "internal/passtest", "internal/snapshot"},
-	"estimator/estimatortest": {"internal/panictest", "internal/share", "graph", "estimator", "datasets", "sparse",
+	"estimator/estimatortest": {"internal/panictest", "batch", "graph", "estimator", "datasets", "sparse",
 		"param", "model",
 		"internal/canceltest", "internal/passtest", "internal/snapshot"},
 
 	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
 
 	// Automatic model search.
-	"auto": {"kernel", "internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
+	"auto": {"kernel", "batch", "internal/memory", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
 		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
 		"internal/solve", "internal/stacking", "sparse"},
 
@@ -249,7 +248,7 @@ var Allowed = map[string][]string{
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/profile", "compare"},
-	"internal/experiment/config": {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow",
+	"internal/experiment/config": {"internal/yamlnode", "internal/reader", "internal/mlflow",
 		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
 		"internal/conformal", "internal/metricinput", "internal/paramkind"},
 	"internal/experiment/dataload": {"internal/experiment/config", "internal/files", "datasets", "datasets/...",

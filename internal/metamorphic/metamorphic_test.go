@@ -15,12 +15,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -440,8 +440,8 @@ func searched(t *testing.T, w *world) []float64 {
 		return nil
 	}
 	seen := map[[2]int]bool{}
-	_, err = w.pipe.FitBatch(context.Background(), share.Batch{Data: w.train, Folds: folds,
-		Candidates: share.Candidates(settings...), Yield: func(setting, fold int, outcome share.Outcome) error {
+	_, err = w.pipe.FitBatch(context.Background(), batch.Job{Data: w.train, Folds: folds,
+		Candidates: batch.Candidates(settings...), Yield: func(setting, fold int, outcome batch.Outcome) error {
 			if seen[[2]int{setting, fold}] {
 				return fmt.Errorf("setting %d on fold %d comes twice", setting, fold)
 			}
@@ -463,10 +463,10 @@ func searched(t *testing.T, w *world) []float64 {
 				return nil // early stopping amplifies the rounding error of a shared rfm
 			}
 			want := answers(t, lone, rowblock.Select(w.train.X, folds[fold].Test))
-			if at, ok := w.agree(numbers(estimator.Prediction(outcome.Prediction)), want, len(folds[fold].Test),
+			if at, ok := w.agree(numbers(outcome.Prediction), want, len(folds[fold].Test),
 				w.tolerance()); !ok {
 				return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at,
-					numbers(estimator.Prediction(outcome.Prediction))[at], want[at], settings[setting])
+					numbers(outcome.Prediction)[at], want[at], settings[setting])
 			}
 			return nil
 		}})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -28,6 +29,28 @@ func FromSet(data datasets.Set, task datasets.Task) metrics.Input {
 		in.Classes = max(2, len(in.ClassNames))
 	}
 	return in
+}
+
+// FromRows is FromSet for some rows of a set.
+func FromRows(data datasets.Set, rows []int, task datasets.Task) metrics.Input {
+	known := datasets.Set{Schema: data.Schema, Weights: take(data.Weights, rows)}
+	if data.Targets != nil {
+		known.Targets = rowblock.Select(data.Targets, rows).(*mat.Dense)
+	} else {
+		known.Y = take(data.Y, rows)
+	}
+	return FromSet(known, task)
+}
+
+func take(list []float64, rows []int) []float64 {
+	if list == nil {
+		return nil
+	}
+	out := make([]float64, len(rows))
+	for k, i := range rows {
+		out[k] = list[i]
+	}
+	return out
 }
 
 // AddPredictions adds the predictions of a model.

@@ -95,7 +95,7 @@ func SolveTogether(ctx context.Context, r *design.Rows, tasks []Task, C, tol flo
 	}
 	for j, t := range tasks {
 		m := b.Model(j, 1, tol)
-		if err = m.Report.CheckObjective(C * t.ObjectiveBound); err == nil {
+		if err = solve.CheckObjective(m.Report, C*t.ObjectiveBound); err == nil {
 			models[j], err = t.Finish(m)
 		}
 		if err != nil {

@@ -270,7 +270,7 @@ func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *objecti
 	if bar != bar { // the objective at zeros, the starting point
 		bar = ObjectiveBound(kern.Sum(log[0].values), kern.Sum(log[0].values), p.plan.Tol)
 	}
-	if err := report.CheckObjective(bar); err != nil {
+	if err := solve.CheckObjective(report, bar); err != nil {
 		return nil, err
 	}
 	d, k := p.plan.Cols, p.task.Outputs

@@ -94,7 +94,7 @@ func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol flo
 	}
 	if err == nil {
 		m.Report.Objective /= scale * scale
-		err = m.Report.CheckObjective(C * t.ObjectiveBound)
+		err = solve.CheckObjective(m.Report, C*t.ObjectiveBound)
 	}
 	if err != nil {
 		return solve.Linear{}, err

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // Linear is a linear model with scores xᵀW + b.
@@ -18,21 +19,13 @@ type Linear struct {
 }
 
 // Report describes the solution process.
-type Report struct {
-	Solver     string
-	Iterations int
-	Converged  bool
-	Gradient   float64
-	Gap        float64
-	Objective  float64
-	Warnings   []string
-}
+type Report = model.Report
 
 // ErrDiverged reports a solution that is worse than the trivial model.
 var ErrDiverged = errors.New("diverged")
 
 // CheckObjective returns [ErrDiverged] unless the objective is at most bound.
-func (r Report) CheckObjective(bar float64) error {
+func CheckObjective(r Report, bar float64) error {
 	if r.Objective <= bar {
 		return nil
 	}

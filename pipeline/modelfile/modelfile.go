@@ -24,7 +24,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/profile"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
@@ -71,7 +70,7 @@ func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 
 // taskOf returns the task of the model.
 func taskOf(p *pipeline.FittedPipeline) datasets.Task {
-	if task := share.TaskOf(p.Spec()); task.Unsupervised() {
+	if task := estimator.TaskOf(p.Spec()); task.Unsupervised() {
 		return task
 	}
 	_, last := p.Model()

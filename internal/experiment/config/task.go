@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -29,7 +28,7 @@ func (s Spec) Task() datasets.Task {
 	if s.Data.Labels.Delimiter != "" {
 		return datasets.MultiLabel
 	}
-	if task := share.TaskOf(s.Pipeline); task.Unsupervised() {
+	if task := estimator.TaskOf(s.Pipeline); task.Unsupervised() {
 		return task
 	}
 	return datasets.AnyTask

@@ -38,6 +38,8 @@ type Options struct {
 	Time  string // time column, by which the rows ascend; "" infers it
 	Group string // group column; "" infers it
 
+	Names bool // whether columns of strings that share words, such as job titles, are text
+
 	More  []string  // additional files of rows
 	Input io.Reader // content of the path "-"; nil is standard input
 
@@ -81,7 +83,7 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark}
+	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark, named: o.Names}
 	if o.Task != "auto" {
 		d.task = datasets.Task(o.Task)
 		if err := d.task.Check(); err != nil {
@@ -131,7 +133,7 @@ func (d *draft) decide(target string) error {
 	}
 	for i := range d.columns {
 		if p := &d.columns[i]; p != d.goal.column && !slices.Contains(d.goal.others, p) {
-			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
+			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows), d.named)
 			d.dropAmbiguous(&c)
 			if c.use == texts && d.task.Unsupervised() {
 				c.use, c.reason = dropped, "text, which would be many columns; tfidf and pca make numbers of it"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
@@ -45,7 +46,7 @@ func (p *profile) values() int { return p.rows - p.missing }
 
 // judge decides the role of a column. notation is the number format, minCount the rows that a
 // category needs.
-func (p *profile) judge(notation, minCount int) columnPlan {
+func (p *profile) judge(notation, minCount int, named bool) columnPlan {
 	v := columnPlan{profile: p}
 	if p.unfit != "" {
 		v.use, v.reason = dropped, p.unfit
@@ -69,6 +70,11 @@ func (p *profile) judge(notation, minCount int) columnPlan {
 		}
 		return v
 	}
+	if named && v.use == categorical && v.reason == "" && p.names() {
+		v.use, v.caveat = texts, ""
+		v.reason = fmt.Sprintf("%s distinct names that share words", about(p.tally))
+		return v
+	}
 	p.identifier(&v)
 	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
 		v.use, v.reason = dropped, fmt.Sprintf("%s distinct strings, none of them in %d rows", about(p.tally), minCount)
@@ -84,6 +90,29 @@ func (p *profile) textual() bool {
 	}
 	distinct := min(p.tally.distinct(), p.values())
 	return content.LooksLikeText(content.Distinct * p.values() / max(distinct, 1))
+}
+
+// names reports whether most of many distinct strings share a word with another one.
+func (p *profile) names() bool {
+	const many = 30
+	counter := map[string]int{}
+	words := func(name string) []string {
+		out := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	for _, value := range p.tally.counts {
+		for _, word := range words(value.name) {
+			counter[word]++
+		}
+	}
+	alike := 0
+	for _, value := range p.tally.counts {
+		if slices.ContainsFunc(words(value.name), func(word string) bool { return counter[word] > 1 }) {
+			alike++
+		}
+	}
+	return p.tally.distinct() > many && 2*alike > len(p.tally.counts)
 }
 
 // sharesWords reports whether a word of a text occurs in enough rows for tf-idf, also in those of a fold.

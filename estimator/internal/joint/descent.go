@@ -1,0 +1,137 @@
+package joint
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/descent"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// descentBatch is one call of FitByDescent.
+type descentBatch struct {
+	Batch
+	firstError
+	candidates  []PenalizedLoss
+	paths       [][]int     // candidates that differ only in C, ascending
+	warmStarted atomic.Bool // whether a warm start was used
+}
+
+// FitByDescent fits candidates on rows without maps. It prepares the training rows of a fold once
+// for all candidates that use coordinate descent. Candidates with equal keys form a path in
+// ascending C; each solution warm-starts the next.
+func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []string, err error) {
+	s := &descentBatch{Batch: b, candidates: list}
+	s.paths = paths(list, b.SharedKeys(), func(p PenalizedLoss) (float64, error) { return p.C, p.Invalid })
+	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
+		for f := lo; f < hi; f++ {
+			s.fitFold(ctx, f)
+		}
+	})
+	if s.warmStarted.Load() {
+		shared = []string{"path"}
+	}
+	return shared, cmp.Or(s.failed, ctxerr.Check(ctx))
+}
+
+// fitFold fits every path on one fold.
+func (s *descentBatch) fitFold(ctx context.Context, f int) {
+	if s.stopped() || ctx.Err() != nil {
+		return // avoid copying the rows of a fold
+	}
+	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.lastIncluded(path, f) >= 0 }) {
+		return
+	}
+	d := &descentFold{descentBatch: s, number: f}
+	for _, path := range s.paths {
+		d.fitPath(ctx, path[:s.lastIncluded(path, f)+1])
+	}
+}
+
+// lastIncluded returns the position of the last included candidate of a path, -1 for none.
+func (s *descentBatch) lastIncluded(path []int, fold int) int {
+	for k := len(path) - 1; k >= 0; k-- {
+		if s.Includes(path[k], fold) {
+			return k
+		}
+	}
+	return -1
+}
+
+// descentFold is the work on one fold.
+type descentFold struct {
+	*descentBatch
+	number int
+	split  *Split       // selected on first use
+	inputs descent.Rows // of the training rows, prepared on first use
+}
+
+// fitPath solves the candidates of a path with warm starts.
+func (d *descentFold) fitPath(ctx context.Context, path []int) {
+	var from []solve.DualResult
+	for _, i := range path {
+		if d.stopped() || ctx.Err() != nil {
+			return
+		}
+		start := time.Now()
+		s := d.candidates[i]
+		results, l, err := d.solve(ctx, s, from)
+		if err == nil && results == nil {
+			if d.inputs == nil {
+				d.split = nil // the fit copies the rows
+			}
+			d.fail(d.fitOne(i, d.number))
+			continue
+		}
+		var out Result
+		if err == nil {
+			out.Test = d.split.Test
+			if from != nil {
+				d.warmStarted.Store(true)
+			}
+			from = results
+			var m solve.Linear
+			if m, err = descent.Model(d.inputs, results, s.Descent(l).Tol); err == nil {
+				out.Model, out.Classes = &m, l.Classes
+			}
+		}
+		out.Err, out.Seconds = err, time.Since(start).Seconds()
+		d.fail(d.yield(i, d.number, out))
+	}
+}
+
+// solve returns the solution of a candidate, nil if it does not use coordinate descent.
+func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.DualResult) ([]solve.DualResult,
+	*design.Labels, error) {
+	if s.Invalid != nil || s.Independent {
+		return nil, nil, s.Invalid
+	}
+	if fold := d.Folds[d.number]; d.split == nil {
+		d.split = &Split{design.Select(d.Data, fold.Train), rowblock.Select(d.Data.X, fold.Test)}
+	}
+	r, err := design.FromSet(d.split.Train)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := s.Labels(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.UsesDescent == nil || !s.UsesDescent(r, l) {
+		return nil, nil, nil
+	}
+	if d.inputs == nil {
+		if d.inputs, err = descent.NewRows(ctx, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	results, err := s.Descent(l).Descend(ctx, d.inputs, from)
+	return results, l, err
+}
