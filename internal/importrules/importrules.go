@@ -225,7 +225,7 @@ var Allowed = map[string][]string{
 	// Automatic model search.
 	"auto": {"kernel", "batch", "internal/memory", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
 		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
-		"internal/solve", "internal/stacking", "sparse"},
+		"internal/solve", "internal/stacking", "sparse", "internal/origin"},
 
 	// Model inspection: relevance of inputs, profiles of rows.
 	"internal/origin": {"datasets"}, // columns encoded from one column

@@ -115,15 +115,27 @@ func (r *Rows) CheckOwn(ctx context.Context, X mat.Matrix) error {
 	if !kern.AllFinite(lower.Data) {
 		return fmt.Errorf("kernel %s has values that are not finite", r.Name)
 	}
-	trace := 0.0
+	largest, trace := 0.0, 0.0
+	for _, v := range lower.Data {
+		largest = max(largest, math.Abs(v))
+	}
 	for i := range n {
-		trace += lower.At(i, i)
+		trace += math.Abs(lower.At(i, i))
+		for j := range i {
+			if math.Abs(lower.At(i, j)-lower.At(j, i)) > symmetryTol*largest {
+				return fmt.Errorf("kernel %s must be symmetric, got %v and %v for the same two rows", r.Name, lower.At(i, j),
+					lower.At(j, i))
+			}
+		}
+	}
+	if largest == 0 {
+		return nil
 	}
 	for i := range n {
 		lower.Set(i, i, lower.At(i, i)+negativeTol*trace/float64(n))
 	}
 	_, ok, err := kern.Cholesky(ctx, lower)
-	if err == nil && !ok && trace > 0 {
+	if err == nil && !ok {
 		err = errNegative
 	}
 	return err

@@ -272,13 +272,13 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	if len(selected) < len(l.Weights) {
 		X = rowblock.Select(X, selected)
 	}
-	matrix, err := s.Matrix(rows, X)
-	if err != nil {
-		return nil, err
-	}
 	err = rows.CheckOwn(ctx, X)
 	warning, negative := kernelridge.NegativeWarning(err)
 	if err != nil && !negative {
+		return nil, err
+	}
+	matrix, err := s.Matrix(rows, X)
+	if err != nil {
 		return nil, err
 	}
 	t, err := NewTraining(matrix, l, position)

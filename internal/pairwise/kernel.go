@@ -22,6 +22,7 @@ type Kernel struct {
 	spectral  spectral.Kernel
 	products  []productKernel   // of a kernel of columns
 	function  kernel.Func       // of a registered kernel
+	name      string            // of the function
 	gram      map[int][]float64 // precomputed values of training rows, by their number
 }
 

@@ -22,7 +22,7 @@ func ownKernel(name string) (*Kernel, bool) {
 		return &Kernel{Metric: Precomputed, shape: ownShape, spectral: ownSpectral}, true
 	}
 	f := kernel.Name(name).Func()
-	return &Kernel{Metric: Function, shape: ownShape, spectral: ownSpectral, function: f}, f != nil
+	return &Kernel{Metric: Function, shape: ownShape, spectral: ownSpectral, function: f, name: name}, f != nil
 }
 
 // WithGram returns the kernel of precomputed values for rows of which row i of gram has the values, and
