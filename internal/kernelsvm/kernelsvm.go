@@ -242,10 +242,15 @@ func (t *Training) Report(s Spec, solution Solution) solve.Report {
 	return out
 }
 
+// Kernels returns kernel ridge regression with the kernel of the spec.
+func (s Spec) Kernels() kernelridge.Spec {
+	return kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Shape.Nu, Shape: s.Shape.Alpha,
+		Exponent: s.Shape.Exponent, Degree: s.Shape.Degree, Coef0: s.Shape.Coef0, Seed: s.Seed}
+}
+
 // Resolve returns the kernel of the spec and its γ, which may depend on the rows.
 func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*kernelridge.Rows, error) {
-	return kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Shape.Nu, Shape: s.Shape.Alpha,
-		Exponent: s.Shape.Exponent, Degree: s.Shape.Degree, Coef0: s.Shape.Coef0, Seed: s.Seed}.Resolve(ctx, set)
+	return s.Kernels().Resolve(ctx, set)
 }
 
 // Matrix returns the matrix of rows of X, whose rows are computed and cached as they are used.
