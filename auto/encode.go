@@ -81,7 +81,9 @@ func (r *sample) termsByLength(words transformer.TFIDF) transformer.Fitter {
 }
 
 // grouped returns a step for the columns of a kind that satisfy a condition and another one for the rest.
-func (r *sample) grouped(kind datasets.Kind, condition func(j int) bool, step, other transformer.Fitter) transformer.Fitter {
+func (r *sample) grouped(
+	kind datasets.Kind, condition func(j int) bool, step, other transformer.Fitter,
+) transformer.Fitter {
 	var names, others []string
 	for j := range r.data.Cols() {
 		switch {

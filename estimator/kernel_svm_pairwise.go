@@ -18,8 +18,9 @@ import (
 // positive for class j. Model files of other programs contain it; [KernelSVM] fits one-vs-rest.
 //
 // A row is of the class with the most votes of the pairs, the first of several, or the one with the
-// largest score if breakTies is set. The score of a class is v + s/(3(|s| + 1)) for v votes and the
-// sum s of the f_ij in favor of the class. Two classes have the score f_01.
+// largest score if breakTies is set and there are three classes or more. The score of a class is
+// v + s/(3(|s| + 1)) for v votes and the sum s of the f_ij in favor of the class. Two classes have
+// the score f_01.
 //
 // With slope A and offset B of each pair, class i has the probability 1/(1 + exp(B − A·f_ij)) against
 // class j, and pairwise coupling gives the probabilities of all classes, see couple. (Platt, 1999.)
@@ -68,7 +69,7 @@ func (f *fittedPairwiseSVM) PredictFull(ctx context.Context, X mat.Matrix, want 
 		}
 		row, scores := pairs.RawRowView(i), out.Scores.RawRowView(i)
 		f.vote(row, votes, scores)
-		if out.Values[i] = float64(kern.ArgMax(votes[:k])); f.breakTies {
+		if out.Values[i] = float64(kern.ArgMax(votes[:k])); f.breakTies && k > 2 {
 			out.Values[i] = float64(kern.ArgMax(scores))
 		}
 		if out.Probabilities != nil {
@@ -225,7 +226,7 @@ func (f *fittedPairwiseSVM) ExportModel(g *graph.Graph, rows graph.Value) (graph
 		out.Values = g.ArgMax(scores)
 	}
 	if k == 2 {
-		out = g.ClassFromScores(pairs)
+		out = graph.Prediction{Values: g.LessEqual(g.Scalar(0), pairs), Scores: pairs}
 	}
 	if len(f.slope) > 0 {
 		v := g.Sigmoid(g.Sub(g.Mul(pairs, g.Row(f.slope)), g.Row(f.offset)))

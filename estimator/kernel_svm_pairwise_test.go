@@ -114,3 +114,26 @@ func checkPairwiseGraph(t *testing.T, f *fittedPairwiseSVM, X *mat.Dense, want P
 		t.Errorf("%d classes: the graph differs", len(f.classes))
 	}
 }
+
+// Pairs at exactly 0 are votes for the second class, as in LIBSVM, also of two classes and in the graph.
+// scikit-learn breaks ties of three classes or more only.
+func TestPairwiseVotesAtZero(t *testing.T) {
+	X := mat.NewDense(1, 2, []float64{1, 2})
+	for _, test := range []struct {
+		k         int
+		breakTies bool
+		want      float64
+	}{{2, false, 1}, {2, true, 1}, {3, false, 2}, {4, false, 3}, {3, true, 0}} {
+		f := pairwiseMachine(t, test.k, true, test.breakTies)
+		clear(f.m.Dual)
+		clear(f.m.Intercept)
+		out, err := Predict(t.Context(), f, X, Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Values[0] != test.want {
+			t.Errorf("%d classes, ties broken: %v: class %v, want %v", test.k, test.breakTies, out.Values[0], test.want)
+		}
+		checkPairwiseGraph(t, f, X, out)
+	}
+}

@@ -140,7 +140,9 @@ func (TargetEncode) Requirements() []datasets.Requirement {
 }
 
 // InferOutput returns complete numeric columns.
-func (TargetEncode) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.Encoded() }
+func (TargetEncode) InferOutput(in datasets.InferredSchema) datasets.InferredSchema {
+	return in.Encoded()
+}
 
 // Requirements declares that all inputs must be categorical.
 func (Hash) Requirements() []datasets.Requirement { return categories }

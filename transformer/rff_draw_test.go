@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // drawnMaps are specs of every draw and every kernel that suits it.
@@ -221,4 +222,64 @@ func TestKernelOfColumnsByPath(t *testing.T) {
 			t.Errorf("%v: %v, want %q", term, err, want)
 		}
 	}
+}
+
+// TestProductFeaturesOfSparseRows checks that the inner products of the features of a product and of a sum
+// have the exact kernel as mean, for sparse rows with numbers, a one-hot block and a block as of tf-idf.
+func TestProductFeaturesOfSparseRows(t *testing.T) {
+	const seeds = 300
+	rows := mat.NewDense(3, 9, []float64{
+		0.4, -0.7, 1, 0, 0, 0.6, 0, 0.8, 0,
+		-0.3, 0, 0, 0, 1, 0, 0.6, 0.8, 0,
+		0.4, 0.5, 1, 0, 0, 0, 0, 0, 1, // an indicator: no known term
+	})
+	number, date := term("gaussian", 0.5, 0), term("laplacian", 0.4, 1)
+	category, text := term("gaussian", 0.3, 2, 3, 4), term("gaussian", 0.4, 5, 6, 7, 8)
+	product := func(x, y []float64, gammas ...float64) float64 {
+		squared := func(lo, hi int) (sum float64) {
+			for j := lo; j < hi; j++ {
+				sum += (x[j] - y[j]) * (x[j] - y[j])
+			}
+			return sum
+		}
+		return math.Exp(-gammas[0]*squared(0, 1) - gammas[1]*math.Abs(x[1]-y[1]) - gammas[2]*squared(2, 5) -
+			gammas[3]*squared(5, 9))
+	}
+	for name, c := range map[string]struct {
+		kernel kernel.Name
+		exact  func(x, y []float64) float64
+	}{
+		"product": {kernel.Product(number, date, category, text),
+			func(x, y []float64) float64 { return product(x, y, 0.5, 0.4, 0.3, 0.4) }},
+		"sum": {kernel.Sum(kernel.Summand{Weight: 2, Product: []kernel.Term{number, date}},
+			kernel.Summand{Weight: 1, Product: []kernel.Term{date, category, text}}),
+			func(x, y []float64) float64 {
+				return (2*product(x, y, 0.5, 0.4, 0, 0) + product(x, y, 0, 0.4, 0.3, 0.4)) / 3
+			}},
+	} {
+		for _, draw := range []string{"iid", "qmc"} {
+			for _, form := range []string{"paired", "phase"} {
+				s := NewRFF()
+				s.Kernel, s.Draw, s.Map, s.Features = c.kernel, draw, form, 64
+				for _, p := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
+					x, y := rows.RawRowView(p[0]), rows.RawRowView(p[1])
+					mean, _, se := estimate(t, seeds, x, y, func(seed uint64, X *mat.Dense) Transformer {
+						s.Seed = seed
+						return sparseInput{mustFit(t, s, datasets.Set{X: sparse.FromDense(X)})}
+					})
+					if want := c.exact(x, y); math.Abs(mean-want) > 4*se || se > 0.02 {
+						t.Errorf("%s, %s, %s: E[z'z] of rows %v is %.4f ± %.4f, the kernel %.4f", name, draw, form, p, mean,
+							se, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// sparseInput maps the sparse form of its rows.
+type sparseInput struct{ Transformer }
+
+func (f sparseInput) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	return f.Transformer.Transform(ctx, sparse.FromDense(X.(*mat.Dense)))
 }

@@ -35,6 +35,10 @@ import (
 // With Hashing, terms share a fixed number of columns by their hash, and a fit over a stream stores
 // no terms.
 //
+// With Indicator, each input column gets a last column that is 1 in rows without a known term and 0
+// in others. All rows then have norm 1 and ‖u − v‖²/2 is 1 − u'v, also for rows without a known term:
+// 1 to every row with terms, 0 to each other. Kernels of differences need this.
+//
 // Shapes: n×d → n×D, sparse. Fit makes one pass over the rows, in time linear in the length of the
 // text, and stores the distinct terms. It uses neither targets nor weights.
 //
@@ -50,6 +54,7 @@ type TFIDF struct {
 	MinCount    int      // training rows that a term must be in
 	MaxFeatures int      // only that number of the most frequent terms of each column; 0 for all
 	Hashing     int      // number of columns that terms are hashed to; 0 for one column per term
+	Indicator   bool     // whether a column of each input indicates rows without a known term
 	Sublinear   bool     // whether tf is replaced by 1 + ln tf
 	Lowercase   bool     // whether texts are converted to lower case
 	StopWords   []string // words that are left out; only "english" for the list of scikit-learn
@@ -139,6 +144,7 @@ func (s *TFIDF) Params(l *param.List) {
 		param.Between(0, maxFeatures))
 	l.Int(&s.Hashing, "hashing", "number of columns that terms are hashed to; 0 for a column of its own for each term",
 		param.Between(0, maxFeatures))
+	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column, 1 in rows without a known term")
 	l.Bool(&s.Sublinear, "sublinear", "whether counts tf become 1 + ln tf")
 	l.Bool(&s.Lowercase, "lowercase", "whether texts are converted to lower case")
 	l.Value(stopWords{&s.StopWords}, "stop_words", "words that are left out; english for the list of scikit-learn")
@@ -155,6 +161,7 @@ func (s TFIDF) options() textfeatures.Options {
 	o := textfeatures.Defaults()
 	o.Analyzer, o.MinN, o.MaxN, o.Lowercase, o.StopWords = s.Analyzer, s.MinN, s.MaxN, s.Lowercase, s.StopWords
 	o.MinCount, o.MaxFeatures, o.Hashing, o.Sublinear = s.MinCount, s.MaxFeatures, s.Hashing, s.Sublinear
+	o.Indicator = s.Indicator
 	return o
 }
 
@@ -304,6 +311,9 @@ func (s TFIDF) Cost(shape datasets.Shape) datasets.Cost {
 		cost.OutputWidth, cost.WidthEstimated = limit*shape.Cols, s.Hashing == 0
 		cost.NonZeros = min(cost.NonZeros, float64(cost.OutputWidth))
 	}
+	if s.Indicator && cost.OutputWidth > 0 {
+		cost.OutputWidth += shape.Cols
+	}
 	cost.Bytes += int64(32 * max(s.Hashing, 0) * shape.Cols)
 	if terms, ok := s.terms(shape); ok {
 		const entry = 24 // twice, while the rows are collected
@@ -332,6 +342,9 @@ func (s TFIDF) terms(shape datasets.Shape) (sum textfeatures.Estimate, ok bool) 
 			return sum, false
 		}
 		sum = sum.Plus(sketch.Estimate(shape.Rows))
+		if s.Indicator {
+			sum.Columns++
+		}
 	}
 	sum.Columns = min(sum.Columns, math.MaxUint32)
 	return sum, true
@@ -383,7 +396,8 @@ func (f *FittedTFIDF) InputWidth() int { return len(f.columns) }
 // OutputWidth returns the number of terms, or hashed columns, of all inputs.
 func (f *FittedTFIDF) OutputWidth() int { return f.width }
 
-// OutputSchema returns numeric columns called input=term, unnamed ones if terms are hashed.
+// OutputSchema returns numeric columns called input=term, and input_unknown of the indicator, unnamed
+// ones if terms are hashed.
 func (f *FittedTFIDF) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.width)
 	for j, v := range f.columns {
@@ -393,6 +407,9 @@ func (f *FittedTFIDF) OutputSchema(in datasets.Schema) datasets.Schema {
 		}
 		for _, term := range terms {
 			columns = append(columns, encodedColumn(in, j, in.Name(j)+"="+term))
+		}
+		if v.Width() > len(terms) {
+			columns = append(columns, encodedColumn(in, j, in.Name(j)+"_unknown"))
 		}
 	}
 	return in.WithColumns(columns)

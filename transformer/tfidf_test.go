@@ -208,6 +208,7 @@ func TestTFIDFKeepsTheLaws(t *testing.T) {
 	set := texts(t, map[string][]string{"body": letters()["body"][:60], "title": letters()["title"][:60]})
 	hashed := transformer.NewTFIDF()
 	hashed.Hashing, hashed.Analyzer, hashed.MaxN = 50, "char_wb", 3
+	hashed.Indicator = true
 	for name, s := range map[string]transformer.TFIDF{"terms": transformer.NewTFIDF(), "hashed": hashed} {
 		t.Run(name, func(t *testing.T) {
 			transformertest.Run(t, s, transformertest.Options{Data: set, Unexported: true, Missing: true})
@@ -262,5 +263,64 @@ func TestTFIDFCost(t *testing.T) {
 	cost := transformer.NewTFIDF().Cost(shape)
 	if cost.OutputWidth != f.OutputWidth() || cost.OutputWidth != 2002 || cost.NonZeros != 6 || cost.Bytes < 2002*150 {
 		t.Errorf("%+v, want width %d", cost, f.OutputWidth())
+	}
+}
+
+// TestTFIDFIndicator checks ‖u − v‖²/2 of all pairs of rows, also of those without a known term, against
+// 1 − cosine: the distance is 1 to rows with terms and 0 to each other. It checks names, cost and file, too.
+func TestTFIDFIndicator(t *testing.T) {
+	s := transformer.NewTFIDF()
+	train := texts(t, map[string][]string{"title": {"red fox", "red dog", ""}, "body": {"one", "two", "one two"}})
+	query := texts(t, map[string][]string{"title": {"red fox", "red red dog", "", "zebra", "red zebra"},
+		"body": {"one", "two", "none", "", "one two"}})
+	for _, hashing := range []int{0, 64} {
+		s.Indicator, s.Hashing = false, hashing
+		plain := mapTexts(t, fitTexts(t, s, train), query.X)
+		s.Indicator = true
+		f := fitTexts(t, s, train)
+		var saved transformer.FittedTFIDF
+		if archive, err := model.Record(f); err != nil || model.Restore(archive, &saved) != nil {
+			t.Fatal("not restored")
+		}
+		Z := mapTexts(t, &saved, query.X)
+		_, terms := plain.Dims()
+		n, width := Z.Dims()
+		if cost := s.Cost(train.Shape()); width != terms+2 || f.OutputWidth() != width ||
+			hashing > 0 && cost.OutputWidth != width {
+			t.Errorf("hashing %d: %d columns, width %d, cost %d, want %d", hashing, width, f.OutputWidth(),
+				cost.OutputWidth, terms+2)
+		}
+		split := terms / 2 // both titles and bodies
+		if hashing == 0 {
+			split = len(f.Vocabulary(0))
+			names := f.OutputSchema(train.Schema)
+			if names.Name(split) != "title_unknown" || names.Name(width-1) != "body_unknown" ||
+				names.Columns[split].EncodedFrom != "title" || len(names.Columns) != width {
+				t.Errorf("names of columns: %v", names.Columns)
+			}
+		}
+		for _, c := range []struct{ plain, own [2]int }{
+			{[2]int{0, split}, [2]int{0, split + 1}}, {[2]int{split, terms}, [2]int{split + 1, width}}} {
+			for i := range n {
+				for k := range n {
+					cosine, square, left, right := 0.0, 0.0, 0.0, 0.0
+					for j := c.plain[0]; j < c.plain[1]; j++ {
+						cosine += plain.At(i, j) * plain.At(k, j)
+						left, right = left+plain.At(i, j), right+plain.At(k, j)
+					}
+					for j := c.own[0]; j < c.own[1]; j++ {
+						square += (Z.At(i, j) - Z.At(k, j)) * (Z.At(i, j) - Z.At(k, j))
+					}
+					want := 1 - cosine
+					if left == 0 && right == 0 {
+						want = 0
+					}
+					if math.Abs(square/2-want) > 1e-15 {
+						t.Errorf("hashing %d, columns from %d: the distance of rows %d and %d is %v, want %v", hashing,
+							c.own[0], i, k, square/2, want)
+					}
+				}
+			}
+		}
 	}
 }

@@ -223,7 +223,8 @@ var Allowed = map[string][]string{
 	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
 
 	// Automatic model search.
-	"auto": {"kernel", "batch", "internal/memory", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
+	"auto": {"kernel", "batch", "internal/memory", "internal/origin", "internal/preprocessing", "pipeline", "gridsearch",
+		"transformer", "estimator",
 		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
 		"internal/solve", "internal/stacking", "sparse", "internal/origin"},
 

@@ -2,7 +2,6 @@ package pairwise
 
 import (
 	"math"
-	"sync"
 	"unsafe"
 
 	"github.com/bochner-ml/bochner/internal/design"
@@ -48,6 +47,10 @@ func Distances[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 		return
 	case Function, Precomputed:
 		ownValues(dst, x.own, y.own)
+		return
+	}
+	if metric == L1 && x.isSparse && y.isSparse {
+		sparsePairs(dst, x, y, L1)
 		return
 	}
 	if metric == L1 || metric == Cauchy || metric == Chi2 {
@@ -116,7 +119,7 @@ func fromProducts[T kern.Float](row []T, x *Rows[T], i int, y *Rows[T]) {
 // recomputed returns the squared distance of two rows from their differences.
 func recomputed[T kern.Float](x *Rows[T], i int, y *Rows[T], j int) T {
 	if x.isSparse && y.isSparse {
-		return sparseDifferences(x.sparse, i, y.sparse, j)
+		return sparseDifferences(x, i, y, j, square[T])
 	}
 	if x.isSparse || y.isSparse {
 		hold := design.Borrow[T](2 * x.d)
@@ -143,37 +146,13 @@ func differences[T kern.Float](x, y []T) T {
 	return s0 + s1
 }
 
-// sparseDifferences returns ‖x − y‖² of sparse rows, in the order of the sums of [differences].
-func sparseDifferences[T kern.Float](x kern.Sparse[T], i int, y kern.Sparse[T], j int) T {
-	var sums [2]T
-	p, end := x.Indptr[i], x.Indptr[i+1]
-	q, last := y.Indptr[j], y.Indptr[j+1]
-	for p < end || q < last {
-		at, v := uint32(math.MaxUint32), T(0)
-		if p < end {
-			at = x.Indices[p]
-		}
-		if q < last {
-			at = min(at, y.Indices[q])
-		}
-		if p < end && x.Indices[p] == at {
-			v = x.Values[p]
-			p++
-		}
-		if q < last && y.Indices[q] == at {
-			v -= y.Values[q]
-			q++
-		}
-		sums[at%2] += v * v
-	}
-	return sums[0] + sums[1]
-}
-
 // products writes x'y of all pairs.
 func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	switch {
 	case !x.isSparse && !y.isSparse:
 		kern.Mul(dst, x.dense, y.dense.T(), false)
+	case x.isSparse && y.isSparse:
+		sparsePairs(dst, x, y, Dot)
 	case x.isSparse:
 		sparseProducts(dst, x, y)
 	default:
@@ -183,67 +162,21 @@ func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	}
 }
 
-// sparseProducts multiplies sparse rows with the transposed rows of y, some of them at a time.
+// sparseProducts multiplies sparse rows with the transposed rows of y, dense ones, some of them at a time.
 func sparseProducts[T kern.Float](dst kern.View[T], x, y Rows[T]) {
-	if y.isSparse {
-		productsOfEntries(dst, x.sparse, y.sparse)
-		return
-	}
 	step := someRows(y)
-	hold := design.Borrow[T](step * y.d)
+	hold := design.Borrow[T](step*y.d + y.d)
 	defer hold.Release()
+	buffer := hold.Data[step*y.d:]
 	for lo := 0; lo < y.n; lo += step {
 		hi := min(lo+step, y.n)
 		columns := kern.Dense(y.d, hi-lo, hi-lo, hold.Data[:(hi-lo)*y.d])
 		for j := lo; j < hi; j++ {
-			for q, v := range y.dense.Row(j) {
+			for q, v := range y.row(j, buffer) {
 				columns.Set(q, j-lo, v)
 			}
 		}
 		kern.SparseMul(dst.Slice(0, x.n, lo, hi), x.sparse, columns, false)
-	}
-}
-
-// columnLists are the entries of sparse rows by column: those of column q begin at starts[q].
-type columnLists struct {
-	starts, rows []int32
-}
-
-var listPool = sync.Pool{New: func() any { return &columnLists{} }}
-
-// productsOfEntries writes x'y of all pairs of sparse rows, column by column of each row of x.
-func productsOfEntries[T kern.Float](dst kern.View[T], x, y kern.Sparse[T]) {
-	first, last := y.Indptr[0], y.Indptr[y.Rows]
-	lists, hold := listPool.Get().(*columnLists), design.Borrow[T](last-first)
-	defer listPool.Put(lists)
-	defer hold.Release()
-	starts, rows, values := resized(&lists.starts, y.Cols+2), resized(&lists.rows, last-first), hold.Data
-	lists.starts, lists.rows = starts, rows
-	clear(starts)
-	for _, q := range y.Indices[first:last] {
-		starts[q+2]++
-	}
-	for q := range y.Cols {
-		starts[q+2] += starts[q+1]
-	}
-	for j := range y.Rows {
-		for p := y.Indptr[j]; p < y.Indptr[j+1]; p++ {
-			at := &starts[y.Indices[p]+1]
-			rows[*at], values[*at] = int32(j), y.Values[p]
-			*at++
-		}
-	}
-	for i := range x.Rows {
-		row := dst.Row(i)
-		clear(row)
-		for p := x.Indptr[i]; p < x.Indptr[i+1]; p++ {
-			v, q := x.Values[p], x.Indices[p]
-			from, to := starts[q], starts[q+1]
-			others := values[from:to]
-			for k, j := range rows[from:to] {
-				row[j] += v * others[k]
-			}
-		}
 	}
 }
 

@@ -15,6 +15,9 @@ func (o *Options) state(s *model.State) {
 	s.Bool("lowercase", &o.Lowercase)
 	s.Strings("stop_words", &o.StopWords)
 	s.Int("hashing", &o.Hashing)
+	if s.Has("indicator") {
+		s.Bool("indicator", &o.Indicator)
+	}
 	s.Bool("sublinear", &o.Sublinear)
 	s.Bool("use_idf", &o.IDF)
 	s.String("norm", &o.Norm)
@@ -34,17 +37,17 @@ func (v *Vectorizer) State(s *model.State) {
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	v.width = v.options.Hashing
-	if v.width == 0 {
-		v.width = len(v.vocabulary)
+	v.terms = v.options.Hashing
+	if v.terms == 0 {
+		v.terms = len(v.vocabulary)
 	}
 	if !v.options.IDF {
 		s.Require(len(v.idf) == 0, "weights of terms without use_idf")
 		v.idf = nil
 	} else {
-		s.Require(len(v.idf) == v.width, "the number of weights is not that of terms")
+		s.Require(len(v.idf) == v.terms, "the number of weights is not that of terms")
 	}
-	s.Require(v.width > 0, "there are no terms")
+	s.Require(v.terms > 0, "there are no terms")
 	s.Require(v.options.Hashing == 0 || len(v.vocabulary) == 0, "hashed columns have a vocabulary")
 	s.Require(slices.IsSorted(v.vocabulary), "the vocabulary is not sorted")
 	for k := 1; k < len(v.vocabulary); k++ {

@@ -45,6 +45,7 @@ type Options struct {
 	MaxFeatures int     // only the most frequent terms; 0 for all
 	Hashing     int     // number of columns that terms are hashed to, without signs; 0 for one column per term
 
+	Indicator bool   // a last column that is 1 in rows without a known term, 0 in others
 	Sublinear bool   // 1 + ln tf instead of tf
 	IDF       bool   // whether to multiply by idf
 	SmoothIDF bool   // as if one more text had every term; otherwise idf(t) = ln(n/df(t)) + 1
@@ -195,22 +196,22 @@ func (c *Counter) Vectorizer() (*Vectorizer, error) {
 	if c.documents == 0 {
 		return nil, errors.New("textfeatures: no documents")
 	}
-	v := &Vectorizer{options: c.options, analyzer: c.analyzer, width: c.options.Hashing}
+	v := &Vectorizer{options: c.options, analyzer: c.analyzer, terms: c.options.Hashing}
 	counts := c.counts
 	if c.terms != nil {
 		v.vocabulary = c.selected()
-		if v.width = len(v.vocabulary); v.width == 0 {
+		if v.terms = len(v.vocabulary); v.terms == 0 {
 			return nil, fmt.Errorf("textfeatures: cannot select terms: none of %d is in %d to %v of %d documents; "+
 				"lower the minimum count, or leave out fewer stop words", len(c.terms), c.options.MinCount,
 				math.Floor(c.options.MaxShare*float64(c.documents)), c.documents)
 		}
-		counts = make([]termCount, v.width)
+		counts = make([]termCount, v.terms)
 		for k, term := range v.vocabulary {
 			counts[k] = c.counts[c.terms[term]]
 		}
 	}
 	if c.options.IDF {
-		v.idf = make([]float64, v.width)
+		v.idf = make([]float64, v.terms)
 		n, extra := float64(c.documents), 0.0
 		if c.options.SmoothIDF {
 			extra = 1
@@ -248,9 +249,9 @@ func (c *Counter) selected() []string {
 type Vectorizer struct {
 	options    Options
 	analyzer   *Analyzer
-	vocabulary []string  // in lexical order; nil for hashed columns
-	idf        []float64 // nil without
-	width      int
+	vocabulary []string          // in lexical order; nil for hashed columns
+	idf        []float64         // nil without
+	terms      int               // number of columns of terms
 	columns    map[string]uint32 // of the terms
 }
 
@@ -266,12 +267,17 @@ func (v *Vectorizer) index() {
 }
 
 // Width returns the number of columns.
-func (v *Vectorizer) Width() int { return v.width }
+func (v *Vectorizer) Width() int {
+	if v.options.Indicator {
+		return v.terms + 1
+	}
+	return v.terms
+}
 
-// Vocabulary returns the terms in the order of their columns, nil for hashed columns.
+// Vocabulary returns the terms in the order of their columns, without that of the indicator, nil for hashed columns.
 func (v *Vectorizer) Vocabulary() []string { return slices.Clone(v.vocabulary) }
 
-// IDF returns the weight of each column, nil if there are none.
+// IDF returns the weight of each column of terms, nil if there are none.
 func (v *Vectorizer) IDF() []float64 { return slices.Clone(v.idf) }
 
 // Workspace is the memory in which a row is made.
@@ -291,7 +297,7 @@ func (v *Vectorizer) NewWorkspace() *Workspace {
 
 func (w *Workspace) add(term []byte) {
 	if w.v.columns == nil {
-		column, _ := murmur.Column(murmur.Sum32(term), w.v.width)
+		column, _ := murmur.Column(murmur.Sum32(term), w.v.terms)
 		w.found = append(w.found, uint32(column))
 	} else if column, known := w.v.columns[string(term)]; known {
 		w.found = append(w.found, column)
@@ -313,6 +319,9 @@ func (w *Workspace) AppendRow(columns []uint32, values []float64, text string) (
 		i = k
 	}
 	w.v.normalize(values[start:])
+	if w.v.options.Indicator && len(w.found) == 0 {
+		columns, values = append(columns, uint32(w.v.terms)), append(values, 1)
+	}
 	return columns, values
 }
 
@@ -396,5 +405,5 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse
 		}
 		columns, values = append(columns, b.columns...), append(values, b.values...)
 	}
-	return sparse.New(len(documents), v.width, indptr, columns, values)
+	return sparse.New(len(documents), v.Width(), indptr, columns, values)
 }
