@@ -117,6 +117,10 @@ func (s Set) originOf(rows []int) []int {
 	return pick(s.origin, rows)
 }
 
+// RowNumbers returns the number of each row in the set from which s was selected, nil if it was not
+// selected from others.
+func (s Set) RowNumbers() []int { return slices.Clone(s.origin) }
+
 // NumberRows returns s with the row numbers first, first+1, … for [Set.Locate]. If s was selected from
 // other rows, its row numbers are those, and NumberRows returns it unchanged.
 func (s Set) NumberRows(first int) Set {

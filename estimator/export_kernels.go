@@ -13,12 +13,20 @@ import (
 
 // ExportModel adds to g the targets, and with them the training rows that the model stores.
 func (f *kernelRegressor) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.Regression(f.m.Export(g, rows)), nil
+	out, err := f.m.Export(g, rows)
+	if err != nil {
+		return graph.Prediction{}, err
+	}
+	return g.Regression(out), nil
 }
 
 // ExportModel adds to g class and scores, and with them the training rows that the model stores.
 func (f *kernelClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.ClassFromScores(f.m.Export(g, rows)), nil
+	out, err := f.m.Export(g, rows)
+	if err != nil {
+		return graph.Prediction{}, err
+	}
+	return g.ClassFromScores(out), nil
 }
 
 // ExportModel adds to g the means of all targets, and their deviations: a quadratic form in the features, with the

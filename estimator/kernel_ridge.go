@@ -133,8 +133,8 @@ func kernelSolverParams(l *param.List, name *kernel.Name, solver, preconditioner
 	maxIter *int, seed *uint64) {
 	l.Choice(solver, "solver", "how to solve", "auto", "cholesky", "cg")
 	l.Check("solver", func() error {
-		if *solver == "cg" && *name == kernel.Polynomial {
-			return errors.New("auto or cholesky for kernel: polynomial")
+		if *solver == "cg" && !kernelridge.UnitDiagonal(*name) {
+			return fmt.Errorf("auto or cholesky for kernel: %s", *name)
 		}
 		return nil
 	})

@@ -90,7 +90,7 @@ func fitKernelRidges(ctx context.Context, b batch.Job, name string, list []joint
 
 // PlanBatch supports batches on unmapped rows, and leave-one-out if Gamma is a number.
 func (s KernelRidge) PlanBatch(b batch.Job) (int64, error) {
-	if b.LeaveOneOut && s.Gamma.Rule() != "" {
+	if b.LeaveOneOut && s.plain().LearnsGamma() {
 		return 0, joint.ErrLOOGammaRule
 	}
 	list, err := kernelRidges(b)
@@ -102,7 +102,7 @@ func (s KernelRidgeClassifier) PlanBatch(b batch.Job) (int64, error) {
 	switch {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, joint.ErrLOOClassWeights
-	case b.LeaveOneOut && s.Gamma.Rule() != "":
+	case b.LeaveOneOut && s.regression().plain().LearnsGamma():
 		return 0, joint.ErrLOOGammaRule
 	}
 	list, err := kernelRidgeClassifiers(b)

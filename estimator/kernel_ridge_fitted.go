@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
@@ -223,6 +224,8 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 		return fmt.Errorf("dual weights or intercepts are not finite")
 	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive.Contains(v) }):
 		return fmt.Errorf("gamma, nu and shape are not all positive")
+	case m.Kernel == string(kernel.Precomputed) && !pairwise.IsUnits(m.X):
+		return fmt.Errorf("the rows of a precomputed kernel must be unit vectors")
 	case !spectral.IsResolved(m.Kernel, d):
 		return fmt.Errorf("the columns of the kernel do not fit %d inputs", d)
 	case m.Kernel == "powered_exponential" && !exponents.Contains(m.Shape.Exponent):

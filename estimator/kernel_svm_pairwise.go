@@ -205,7 +205,11 @@ func (f *fittedPairwiseSVM) String() string { return f.describeSupport() }
 
 // ExportModel adds to g class, scores and probabilities, and with them the support vectors.
 func (f *fittedPairwiseSVM) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	pairs, k := f.m.Export(g, rows), len(f.classes)
+	pairs, err := f.m.Export(g, rows)
+	if err != nil {
+		return graph.Prediction{}, err
+	}
+	k := len(f.classes)
 	n := len(f.m.Intercept)
 	inFavor, first := mat.NewDense(n, k, nil), make([]float64, k)
 	eachPair(k, func(pair, i, j int) {

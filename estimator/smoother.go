@@ -169,11 +169,11 @@ func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 }
 
 // Export adds to g l_i(x) of rows, for all rows of the fit.
-func (s *Smoother) Export(g *graph.Graph, rows graph.Value) graph.Value {
+func (s *Smoother) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	if s.kernel != nil {
 		return s.kernel.m.Export(g, rows)
 	}
-	return g.Affine(g.Sub(rows, g.Row(s.mean)), g.Matrix(s.v.T()), g.Row(s.share))
+	return g.Affine(g.Sub(rows, g.Row(s.mean)), g.Matrix(s.v.T()), g.Row(s.share)), nil
 }
 
 // State serializes the weights and the residuals.

@@ -362,23 +362,26 @@ func number(plain any) (float64, bool) {
 // these names for which [Name.IsTerm] is true.
 func (n *Name) Declare(l *param.List, doc string, names ...string) {
 	terms := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !Name(name).IsTerm() })
-	l.ChoiceOr((*string)(n), n.Columns(terms...), "kernel", doc, names...)
+	other := columnsValue{n, terms, slices.Contains(names, string(Precomputed))}
+	l.ChoiceOr((*string)(n), other, "kernel", doc, withRegistered(names)...)
 }
 
 // Columns returns the name as a parameter that is set from the plain form of a kernel of columns, whose
 // terms have one of the kernels.
-func (n *Name) Columns(terms ...string) param.Value { return columnsValue{n, terms} }
+func (n *Name) Columns(terms ...string) param.Value { return columnsValue{n, terms, false} }
 
 // IsTerm reports whether a term of a kernel of columns can have the kernel: it is a function of the
 // differences of its inputs.
 func (n Name) IsTerm() bool {
-	return !slices.Contains([]Name{Polynomial, Cosine, Chi2, Sigmoid, Linear, Custom}, n) && n.Summands() == nil
+	return !slices.Contains([]Name{Polynomial, Cosine, Chi2, Sigmoid, Linear, Custom, Precomputed}, n) &&
+		n.Func() == nil && n.Summands() == nil
 }
 
 // columnsValue adapts a kernel of columns to a parameter.
 type columnsValue struct {
 	name  *Name
 	terms []string // names of kernels that a term may have
+	exact bool     // whether the step takes kernels of the program
 }
 
 func (v columnsValue) Set(plain any) error {

@@ -20,5 +20,6 @@ const (
 	Triangular         Name = "triangular"          // of transformer.Binning
 	Smooth             Name = "smooth"              // of transformer.Binning
 	Linear             Name = "linear"              // x·y
-	Custom             Name = "custom"              // a kernel of the program
+	Custom             Name = "custom"              // a spectral density of the program, of transformer.RFF and Binning
+	Precomputed        Name = "precomputed"         // the rows are kernel values with the training rows
 )

@@ -75,7 +75,7 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 }
 
 // ChoiceOr declares a string that must be one of the options, or what other sets it to from a list or a
-// map.
+// map. A method Hint(v string) string of other explains why a string v is no option, "" if it cannot.
 func (l *List) ChoiceOr(p *string, other Value, name, doc string, options ...string) {
 	l.choice(p, other, name, doc, options)
 	e := l.declared("ChoiceOr", name)
@@ -93,6 +93,9 @@ func (l *List) choice(p *string, other Value, name, doc string, options []string
 		}
 		if near := suggest.Nearest(v, options); near != "" {
 			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
+		}
+		if h, ok := other.(interface{ Hint(v string) string }); ok && h.Hint(v) != "" {
+			return FieldError{Hint: h.Hint(v)}
 		}
 		return errConstraint
 	}

@@ -105,6 +105,12 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Float(&s.Coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))
 	l.String(&s.LandmarksFrom, "landmarks_from", "CSV file of rows to select landmarks from; empty: the training rows")
 	l.Seed(&s.Seed, "seed", "seed of the choice")
+	l.Check("kernel", func() error {
+		if s.Kernel == kernel.Precomputed {
+			return errors.New("a kernel of rows; precomputed is for kernel_ridge, kernel_ridge_classifier, kernel_svm and kernel_svr")
+		}
+		return nil
+	})
 	l.Check("landmarks", func() error {
 		if s.Choose == "rpcholesky" && s.Landmarks > pivotedRows {
 			return fmt.Errorf("at most %d with rpcholesky, which samples this number of rows", pivotedRows)
@@ -280,6 +286,9 @@ func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense,
 // Export adds to g the features of the rows: kernel values of all landmarks times the inverse of L,
 // whose entries may be large, so that it has some digits fewer than solving with L.
 func (f *FittedNystroem) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	if err := f.kernel.CheckExport(f.kernelName); err != nil {
+		return graph.Value{}, err
+	}
 	return f.features.Export(g, rows)
 }
 

@@ -209,7 +209,7 @@ func (f *fittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	if f.method == "jackknife_plus" {
 		k, err := conformal.Rank(n, f.level)
 		if err == nil {
-			out.Lower, out.Upper = f.exportPlus(g, rows, out.PointPredictions(), k)
+			out.Lower, out.Upper, err = f.exportPlus(g, rows, out.PointPredictions(), k)
 		}
 		return out, err
 	}
@@ -246,8 +246,12 @@ func (f *fittedIntervals) exportQuantiles(g *graph.Graph, rows graph.Value) (cen
 }
 
 // exportPlus adds to g the ends of intervals of the jackknife+, of which k is the rank of the upper one.
-func (f *fittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, k int) (lower, upper graph.Value) {
-	weights := f.smoother.Export(g, rows)
+func (f *fittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, k int) (lower, upper graph.Value,
+	err error) {
+	weights, err := f.smoother.Export(g, rows)
+	if err != nil {
+		return lower, upper, err
+	}
 	n, t := f.nonconformity.Dims()
 	var lowers, uppers []graph.Value
 	for j := range t {
@@ -260,7 +264,7 @@ func (f *fittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, 
 		lowers = append(lowers, g.KthSmallest(g.Sub(without, g.Row(sizes)), n+1-k))
 		uppers = append(uppers, g.KthSmallest(g.Add(without, g.Row(sizes)), k))
 	}
-	return g.Concat(lowers...), g.Concat(uppers...)
+	return g.Concat(lowers...), g.Concat(uppers...), nil
 }
 
 // ExportModel adds the weighted sum of the outputs of the members to g. It omits members of weight

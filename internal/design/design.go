@@ -263,5 +263,5 @@ func Select(data datasets.Set, list []int) datasets.Set {
 	if len(list) == 0 {
 		return data.Select(list)
 	}
-	return data.Slice(list[0], list[0]+len(list))
+	return data.Slice(list[0], list[0]+len(list)).NumberRows(list[0])
 }

@@ -26,7 +26,7 @@ type KernelParams struct {
 func kernelOf(name string, shape spectral.Shape) (*pairwise.Kernel, error) {
 	k, ok := pairwise.NewKernel(name, shape)
 	if !ok {
-		return nil, fmt.Errorf("unknown kernel %q", name)
+		return nil, fmt.Errorf("kernel %s is not registered; call kernel.Register before the model is read", name)
 	}
 	return k, nil
 }
@@ -68,7 +68,7 @@ func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, 
 	t := len(intercept)
 	right := kern.Dense(p.Rows(), t, t, dual)
 	var rows pairwise.Rows[float64]
-	X = design.ToFloat64(X)
+	X = DenseValues(p.kernel, design.ToFloat64(X))
 	if err := checkDomain(p.kernel, datasets.Set{X: X}); err != nil {
 		return err
 	}

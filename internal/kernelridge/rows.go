@@ -25,7 +25,8 @@ type Rows struct {
 	largest float64 // magnitude of an entry
 }
 
-// Resolve returns the rows of a set with the kernel of the spec and its γ, which may depend on them.
+// Resolve returns the rows of a set with the kernel of the spec and its γ, which may depend on them. Rows of
+// precomputed values become unit vectors.
 func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	r := &Rows{X: design.ToFloat64(design.Native(set.X))}
 	eachEntry(r.X, func(v float64) { r.largest = max(r.largest, max(v, -v)) }) // NaN propagates
@@ -47,15 +48,24 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	if err := checkDomain(r.Kernel, set); err != nil {
 		return nil, set.Locate(err, 0)
 	}
+	if r.Kernel.Metric == pairwise.Precomputed {
+		if r.Kernel, r.X, err = gramRows(ctx, r.Kernel, set); err != nil {
+			return nil, set.Locate(err, 0)
+		}
+	}
 	r.Gamma, err = r.Kernel.Spectral().ResolveGamma(ctx, s.Gamma, cols, s.Seed, each)
 	return r, err
 }
 
-// With returns the kernel and γ for other finite rows.
-func (r *Rows) With(X mat.Matrix) *Rows {
-	out := &Rows{Kernel: r.Kernel, Name: r.Name, Gamma: r.Gamma, X: X}
-	eachEntry(X, func(v float64) { out.largest = max(out.largest, max(v, -v)) })
-	return out
+// With returns the kernel and γ for a set of other finite rows.
+func (r *Rows) With(ctx context.Context, set datasets.Set) (*Rows, error) {
+	out := &Rows{Kernel: r.Kernel, Name: r.Name, Gamma: r.Gamma, X: design.ToFloat64(design.Native(set.X))}
+	eachEntry(out.X, func(v float64) { out.largest = max(out.largest, max(v, -v)) })
+	var err error
+	if r.Kernel.Metric == pairwise.Precomputed {
+		out.Kernel, out.X, err = gramRows(ctx, r.Kernel, set)
+	}
+	return out, err
 }
 
 // Largest returns the largest magnitude of an entry.

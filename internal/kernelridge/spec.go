@@ -34,6 +34,9 @@ func (s Spec) shape() spectral.Shape {
 	return spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0}
 }
 
+// LearnsGamma reports whether γ depends on the rows.
+func (s Spec) LearnsGamma() bool { return s.Gamma.Rule() != "" && !s.Kernel.IsOwn() }
+
 // maxFactorRows is the largest number of rows for which auto factorizes the matrix.
 const maxFactorRows = 4096
 
@@ -42,11 +45,14 @@ func (s Spec) SolverFor(rows int) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
-	case rows <= maxFactorRows || s.Kernel == kernel.Polynomial: // cg is tuned to a diagonal of ones
+	case rows <= maxFactorRows || !UnitDiagonal(s.Kernel):
 		return "cholesky"
 	}
 	return "cg"
 }
+
+// UnitDiagonal reports whether k(x, x) is 1 but for rows of zeros, to which cg is tuned.
+func UnitDiagonal(name kernel.Name) bool { return name != kernel.Polynomial && !name.IsOwn() }
 
 // rank returns the maximum rank of the preconditioner and a stopping rule, given the trace of the
 // residual of K. A larger rank saves steps but costs pivotFlops·rows·rank². It stops at 0.6 of the
@@ -164,7 +170,7 @@ func (s Spec) valueCost(shape datasets.Shape, shared bool) float64 {
 		return valueFlops
 	}
 	k, err := kernelOf(string(s.Kernel), s.shape())
-	if err == nil && (k.Metric >= pairwise.L1 && k.Metric <= pairwise.Chi2 || k.Metric == pairwise.Columns) {
+	if err == nil && (k.Metric >= pairwise.L1 && k.Metric <= pairwise.Chi2 || k.Metric >= pairwise.Columns) {
 		return 8*shape.Entries() + valueFlops
 	}
 	return 2*shape.Entries() + valueFlops

@@ -93,6 +93,9 @@ func NewTraining(ctx context.Context, s Spec, data Data, reuse bool) (*Training,
 	if err != nil {
 		return nil, err
 	}
+	if err := rows.CheckOwn(ctx, t.rows); err != nil {
+		return nil, refuseNegative(rows.Name, err)
+	}
 	t.points = NewPoints(rows.Kernel, f, t.rows)
 	return t, ctxerr.Check(ctx)
 }

@@ -242,10 +242,15 @@ func (t *Training) Report(s Spec, solution Solution) solve.Report {
 	return out
 }
 
+// Kernels returns kernel ridge regression with the kernel of the spec.
+func (s Spec) Kernels() kernelridge.Spec {
+	return kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Shape.Nu, Shape: s.Shape.Alpha,
+		Exponent: s.Shape.Exponent, Degree: s.Shape.Degree, Coef0: s.Shape.Coef0, Seed: s.Seed}
+}
+
 // Resolve returns the kernel of the spec and its γ, which may depend on the rows.
 func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*kernelridge.Rows, error) {
-	return kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Shape.Nu, Shape: s.Shape.Alpha,
-		Exponent: s.Shape.Exponent, Degree: s.Shape.Degree, Coef0: s.Shape.Coef0, Seed: s.Seed}.Resolve(ctx, set)
+	return s.Kernels().Resolve(ctx, set)
 }
 
 // Matrix returns the matrix of rows of X, whose rows are computed and cached as they are used.
@@ -272,6 +277,11 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	if len(selected) < len(l.Weights) {
 		X = rowblock.Select(X, selected)
 	}
+	err = rows.CheckOwn(ctx, X)
+	warning, negative := kernelridge.NegativeWarning(err)
+	if err != nil && !negative {
+		return nil, err
+	}
 	matrix, err := s.Matrix(rows, X)
 	if err != nil {
 		return nil, err
@@ -285,5 +295,9 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 		return nil, err
 	}
 	params := kernelridge.KernelParams{Kernel: string(rows.Name), Gamma: rows.Gamma, Shape: s.Shape}
-	return t.Model(s, params, X, solution)
+	m, err := t.Model(s, params, X, solution)
+	if err == nil && negative {
+		m.Report.Warnings = append(m.Report.Warnings, warning)
+	}
+	return m, err
 }

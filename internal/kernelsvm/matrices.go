@@ -6,8 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/mat"
-
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -18,7 +17,7 @@ import (
 // Matrices makes the kernel matrices of the same rows for several kernels and γ. Those that are functions of the same
 // distance, with one γ for all inputs, share it.
 type Matrices struct {
-	x         mat.Matrix
+	set       datasets.Set
 	distances map[pairwise.Metric]kern.View[float32]
 	memory    chan kern.View[float32] // of the matrices in use at a time
 	mu        sync.Mutex
@@ -33,9 +32,9 @@ func (s Spec) Whole(rows int) bool {
 	return 4*int64(rows)*int64(rows) <= s.cacheBytes(1<<20)/wholeShare
 }
 
-// NewMatrices returns the matrices of the rows of X, at most live of them at a time.
-func NewMatrices(X mat.Matrix, live int) *Matrices {
-	m := &Matrices{x: X, distances: map[pairwise.Metric]kern.View[float32]{},
+// NewMatrices returns the matrices of rows, at most live of them at a time.
+func NewMatrices(set datasets.Set, live int) *Matrices {
+	m := &Matrices{set: set, distances: map[pairwise.Metric]kern.View[float32]{},
 		memory: make(chan kern.View[float32], live)}
 	for range live {
 		m.memory <- kern.View[float32]{}
@@ -58,21 +57,24 @@ func MatricesBytes(rows, live int) int64 { return 4 * int64(rows) * int64(rows) 
 
 // Matrix returns the matrix of the kernel and γ of some of the rows. It waits while too many others are in use.
 func (m *Matrices) Matrix(ctx context.Context, some *kernelridge.Rows) (*smo.Matrix, error) {
-	rows := some.With(m.x)
-	f, err := rows.Frame(m.x)
+	rows, err := some.With(ctx, m.set)
 	if err != nil {
 		return nil, err
 	}
-	out := smo.NewMatrix(rows.Kernel, f, m.x, 0)
+	f, err := rows.Frame(rows.X)
+	if err != nil {
+		return nil, err
+	}
+	out := smo.NewMatrix(rows.Kernel, f, rows.X, 0)
 	dst := <-m.memory
-	if n, _ := m.x.Dims(); dst.Rows < n {
+	if n := m.set.Rows(); dst.Rows < n {
 		dst = kern.Dense(n, n, n, kern.MakeLarge[float32](n*n))
 	}
 	distances, scale := dst, 1.0
 	if shares(rows) {
 		distances, scale, err = m.shared(ctx, rows)
 	} else {
-		err = smo.Distances(ctx, dst, rows.Kernel.Metric, f, m.x)
+		err = smo.Distances(ctx, dst, rows.Kernel.Metric, f, rows.X)
 	}
 	if err == nil {
 		err = out.Fill(ctx, dst, distances, scale)
@@ -89,7 +91,7 @@ func (m *Matrices) Release(k *smo.Matrix) { m.memory <- k.Whole() }
 
 // shares reports whether the distances of a kernel are those of γ = 1 but for a factor.
 func shares(r *kernelridge.Rows) bool {
-	return r.Kernel.Metric != pairwise.Cauchy && r.Kernel.Metric != pairwise.Columns && slices.Max(r.Gamma) == slices.Min(r.Gamma)
+	return r.Kernel.Metric != pairwise.Cauchy && r.Kernel.Metric < pairwise.Columns && slices.Max(r.Gamma) == slices.Min(r.Gamma)
 }
 
 // shared returns the distances that kernels share, and what they are multiplied by. Their frame depends on the
@@ -106,10 +108,10 @@ func (m *Matrices) shared(ctx context.Context, rows *kernelridge.Rows) (kern.Vie
 	}
 	dst, ok := m.distances[metric]
 	if !ok {
-		n, d := m.x.Dims()
+		n, d := rows.X.Dims()
 		dst = kern.Dense(n, n, n, kern.MakeLarge[float32](n*n))
-		f := rows.Kernel.Frame(slices.Repeat([]float64{factor}, d), m.x)
-		if err := smo.Distances(ctx, dst, metric, f, m.x); err != nil {
+		f := rows.Kernel.Frame(slices.Repeat([]float64{factor}, d), rows.X)
+		if err := smo.Distances(ctx, dst, metric, f, rows.X); err != nil {
 			return dst, 0, err
 		}
 		m.distances[metric] = dst

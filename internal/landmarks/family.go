@@ -48,7 +48,7 @@ func NewFamily(maps []*Map, kept [][]int, all mat.Matrix) *Family {
 // join returns the number of the group that map i belongs to.
 func (f *Family) join(i int, m *Map) int {
 	metric, largest := m.kernel.Metric, slices.Max(m.frame.Factor)
-	if metric == pairwise.Cauchy || metric == pairwise.Columns || !(largest > 0) {
+	if metric == pairwise.Cauchy || metric >= pairwise.Columns || !(largest > 0) {
 		return -1
 	}
 	direction := make([]float64, len(m.frame.Factor))

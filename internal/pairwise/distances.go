@@ -26,6 +26,10 @@ const (
 	Cosine
 	// Columns is the value of a kernel of columns in its frame.
 	Columns
+	// Function is the value of a registered kernel.
+	Function
+	// Precomputed is a precomputed value of a row with a training row.
+	Precomputed
 )
 
 // Distances writes the distance of row i of x and row j of y to dst[i, j]. dst is x.Len() × y.Len(), its rows
@@ -37,8 +41,12 @@ func Distances[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 	if x.n == 0 || y.n == 0 {
 		return
 	}
-	if metric == Columns {
+	switch metric {
+	case Columns:
 		columnValues(dst, x, y)
+		return
+	case Function, Precomputed:
+		ownValues(dst, x.own, y.own)
 		return
 	}
 	if metric == L1 && x.isSparse && y.isSparse {

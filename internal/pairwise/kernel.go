@@ -20,7 +20,10 @@ type Kernel struct {
 	degree    int     // of a polynomial
 	table     *table  // of Matérn and powered exponential kernels without a closed form here
 	spectral  spectral.Kernel
-	products  []productKernel // of a kernel of columns
+	products  []productKernel   // of a kernel of columns
+	function  kernel.Func       // of a registered kernel
+	name      string            // of the function
+	gram      map[int][]float64 // precomputed values of training rows, by their number
 }
 
 type shape int
@@ -39,15 +42,21 @@ const (
 	sigmoid
 	cosine
 	columnKernel
+	ownShape
 )
 
-// Kernels are the positive definite kernels by name: [spectral.AllFourierKernels], and those that are not
-// shift-invariant. [NewKernel] has sigmoid, too, which is indefinite.
-var Kernels = append(slices.Clip(spectral.AllFourierKernels), "polynomial", "cosine", "chi2")
+// Kernels are the kernels by name that are positive definite, if the values are for precomputed:
+// [spectral.AllFourierKernels], those that are not shift-invariant, and precomputed. [NewKernel] has
+// registered kernels, too, and sigmoid, which is indefinite.
+var Kernels = append(slices.Clip(spectral.AllFourierKernels), "polynomial", "cosine", "chi2",
+	string(kernel.Precomputed))
 
-// NewKernel returns the kernel of [Kernels] or sigmoid with the given name and shape parameters, or a
-// resolved kernel of columns.
+// NewKernel returns the kernel of [Kernels] or sigmoid with the given name and shape parameters, a
+// registered kernel, or a resolved kernel of columns.
 func NewKernel(name string, s spectral.Shape) (*Kernel, bool) {
+	if k, ok := ownKernel(name); ok {
+		return k, true
+	}
 	if list := kernel.Name(name).Summands(); list != nil {
 		return newColumnKernel(list)
 	}
@@ -109,6 +118,9 @@ func (k *Kernel) Scale(gamma float64) float64 {
 // Diagonal returns k(x_i, x_i) of the rows in a frame of k and its γ.
 func Diagonal[T kern.Float](k *Kernel, x Rows[T]) []float64 {
 	out := slices.Repeat([]float64{1}, x.n)
+	for i := 0; x.own != nil && i < x.n; i++ {
+		out[i] = x.own.value(i, x.own, i)
+	}
 	for i, norm := range x.norms {
 		switch {
 		case k.shape == sigmoid:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -15,8 +16,11 @@ const (
 )
 
 // Matrix writes k of row i of x and row j of y, in a frame that is that of k and its γ, to dst[i,
-// j]. The rows of dst are contiguous.
-func Matrix[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k *Kernel) error {
+// j]. The rows of dst are contiguous. A panic of a registered kernel is an error.
+func Matrix[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k *Kernel) (err error) {
+	if k.function != nil {
+		defer guard.Recover(&err, k.function, k.name)
+	}
 	tiles(ctx, x.n, func(lo, hi int) {
 		for j := 0; j < y.n && ctx.Err() == nil; j += TileColumns {
 			end := min(j+TileColumns, y.n)
@@ -49,8 +53,12 @@ func tiles(ctx context.Context, n int, f func(lo, hi int)) {
 }
 
 // Multiply adds k(x, y)·v to dst without holding the kernel matrix: v is y.Len() × outputs, dst x.Len() × outputs,
-// rows contiguous. The sums go over y in a fixed order.
-func Multiply[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k *Kernel, v kern.View[T]) error {
+// rows contiguous. The sums go over y in a fixed order. A panic of a registered kernel is an error.
+func Multiply[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k *Kernel, v kern.View[T]) (
+	err error) {
+	if k.function != nil {
+		defer guard.Recover(&err, k.function, k.name)
+	}
 	if dst.Rows != x.n || v.Rows != y.n || dst.Cols != v.Cols {
 		panic("pairwise: Multiply of shapes that do not fit")
 	}

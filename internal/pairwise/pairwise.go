@@ -41,6 +41,7 @@ type Frame struct {
 	degree int     // of a polynomial of products
 	offset float64 // of the products
 	blocks *blocks // of a kernel of columns
+	own    *Kernel // that needs no frame
 }
 
 // Frame returns the frame of the given factors that is centered on the rows of X. Sparse rows are not centered,
@@ -48,6 +49,10 @@ type Frame struct {
 func (k *Kernel) Frame(factor []float64, X mat.Matrix) Frame {
 	f := Frame{Factor: factor, degree: k.degree, offset: k.parameter}
 	n, d := X.Dims()
+	if k.Metric >= Function {
+		f.own = k
+		return f
+	}
 	if k.Metric == Columns {
 		f.blocks = newBlocks(k, factor, X)
 		return f
@@ -75,9 +80,15 @@ func Limit[T kern.Float](f Frame) float64 {
 		}
 		return limit
 	}
+	if f.own != nil && f.own.Metric == Function {
+		return math.MaxFloat64
+	}
 	largest := math.MaxFloat64
 	if _, ok := any(T(0)).(float32); ok {
 		largest = math.MaxFloat32
+	}
+	if f.own != nil {
+		return largest
 	}
 	reach, center := 1.0, 0.0
 	for j, g := range f.Factor {
@@ -105,6 +116,8 @@ type Rows[T kern.Float] struct {
 
 	of     *blocks // of a kernel of columns
 	blocks []Rows[T]
+
+	own *ownRows // of a kernel without a frame
 }
 
 // workspace is memory that rows are prepared in.
@@ -128,12 +141,17 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 	if d != len(f.Factor) {
 		panic(fmt.Sprintf("pairwise: %d inputs, the frame has %d", d, len(f.Factor)))
 	}
-	r.n, r.d = hi-lo, d
+	r.n, r.d, r.own = hi-lo, d, nil
 	if f.blocks != nil {
 		r.prepareBlocks(f.blocks, X, lo, hi)
 		return
 	}
 	r.of = nil
+	if f.own != nil {
+		r.isSparse = false
+		r.prepareOwn(f.own, X, lo, hi)
+		return
+	}
 	r.norms = resized(&r.buf.norms, r.n)
 	m, ok := X.(*sparse.CSR)
 	if r.isSparse = ok && f.Center == nil; r.isSparse {
@@ -206,6 +224,9 @@ func (r Rows[T]) Slice(lo, hi int) Rows[T] {
 	if r.of != nil {
 		return r.eachBlock(hi-lo, func(b Rows[T]) Rows[T] { return b.Slice(lo, hi) })
 	}
+	if r.own != nil {
+		return Rows[T]{n: hi - lo, d: r.d, own: r.own.slice(lo, hi)}
+	}
 	out := Rows[T]{n: hi - lo, d: r.d, norms: r.norms[lo:hi], isSparse: r.isSparse}
 	if r.isSparse {
 		out.sparse = r.sparse
@@ -229,6 +250,9 @@ func (r Rows[T]) eachBlock(n int, f func(block Rows[T]) Rows[T]) Rows[T] {
 func (r Rows[T]) Select(list []int) Rows[T] {
 	if r.of != nil {
 		return r.eachBlock(len(list), func(b Rows[T]) Rows[T] { return b.Select(list) })
+	}
+	if r.own != nil {
+		return Rows[T]{n: len(list), d: r.d, own: r.own.pick(list)}
 	}
 	out := Rows[T]{n: len(list), d: r.d, isSparse: r.isSparse, norms: make([]T, len(list))}
 	for i, at := range list {

@@ -229,7 +229,7 @@ func (s *kernelBatch) leaveOneOutTraining(members []int) (*kernelridge.Training,
 		return nil, nil, first.Invalid
 	case first.Independent:
 		return nil, nil, ErrLOOClassWeights
-	case first.Gamma.Rule() != "":
+	case first.LearnsGamma():
 		return nil, nil, ErrLOOGammaRule
 	}
 	return s.training(members, s.Data)

@@ -167,7 +167,7 @@ func (s *kernelSVMBatch) fitPart(ctx context.Context, folds []int) error {
 	if len(list) == 0 {
 		return nil
 	}
-	X := design.ToFloat64(design.Native(design.Select(s.Data, rows).X))
+	set := design.Select(s.Data, rows)
 	var shared *kernelsvm.Matrices
 	units, matrices := kernelSVMUnits(list)
 	if s.whole(len(rows)) {
@@ -175,12 +175,12 @@ func (s *kernelSVMBatch) fitPart(ctx context.Context, folds []int) error {
 		for _, p := range list {
 			p.err = cmp.Or(p.err, err)
 		}
-		shared = kernelsvm.NewMatrices(X, live)
+		shared = kernelsvm.NewMatrices(set, live)
 	}
 	kern.Parallel(len(units), 1, func(lo, hi int) {
 		for _, u := range units[lo:hi] {
 			if !s.stopped() && ctx.Err() == nil {
-				s.fail(s.fitUnit(ctx, u, X, shared, position))
+				s.fail(s.fitUnit(ctx, u, set, shared, position))
 			}
 			if m := u.matrix; m.units.Add(-1) == 0 && m.matrix != nil && shared != nil {
 				shared.Release(m.matrix)
@@ -249,7 +249,7 @@ func (p *kernelSVMPath) sameKernel(other *kernelSVMPath) bool {
 }
 
 // fitUnit fits paths with the same kernel on a fold.
-func (s *kernelSVMBatch) fitUnit(ctx context.Context, u *kernelSVMUnit, X mat.Matrix, shared *kernelsvm.Matrices,
+func (s *kernelSVMBatch) fitUnit(ctx context.Context, u *kernelSVMUnit, set datasets.Set, shared *kernelsvm.Matrices,
 	position map[int]int) error {
 	m := u.matrix
 	m.once.Do(func() {
@@ -259,7 +259,10 @@ func (s *kernelSVMBatch) fitUnit(ctx context.Context, u *kernelSVMUnit, X mat.Ma
 		case shared != nil:
 			m.matrix, m.err = shared.Matrix(ctx, p.kernel)
 		default:
-			m.matrix, m.err = s.candidates[p.candidates[0]].Matrix(p.kernel, X)
+			var all *kernelridge.Rows
+			if all, m.err = p.kernel.With(ctx, set); m.err == nil {
+				m.matrix, m.err = s.candidates[p.candidates[0]].Matrix(all, all.X)
+			}
 		}
 		m.seconds = time.Since(start).Seconds() / float64(m.units.Load())
 	})

@@ -1,0 +1,104 @@
+package gridsearch_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// searchedGauss is the gaussian kernel with γ 0.3 as a function.
+func searchedGauss(x, y []float64) float64 {
+	sum := 0.0
+	for j, v := range x {
+		sum += (v - y[j]) * (v - y[j])
+	}
+	return math.Exp(-0.3 * sum)
+}
+
+// Searches over penalties give the same scores with a kernel by name, as a function, and as a Gram matrix,
+// of folds in order and shuffled, and without each row; also within a pipeline.
+func TestSearchesWithOwnKernels(t *testing.T) {
+	if err := kernel.Register("searched_gauss", searchedGauss); err != nil {
+		t.Fatal(err)
+	}
+	const n = 60
+	rng := rand.New(rand.NewPCG(1, 2))
+	X, K := mat.NewDense(n, 2, nil), mat.NewDense(n, n, nil)
+	numbers, codes := make([]float64, n), make([]float64, n)
+	for i := range n {
+		X.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
+		numbers[i] = math.Sin(2*X.At(i, 0)) + X.At(i, 1) + 0.3*rng.NormFloat64()
+		if numbers[i] > 0 {
+			codes[i] = 1
+		}
+	}
+	for i := range n {
+		for j := range n {
+			K.Set(i, j, searchedGauss(X.RawRowView(i), X.RawRowView(j)))
+		}
+	}
+	search := func(spec estimator.Estimator, path string, splitter datasets.Splitter, data datasets.Set) []float64 {
+		t.Helper()
+		s := gridsearch.NewSearch(spec, gridsearch.Axis{Path: path, Values: []any{0.01, 0.1, 1.0, 10.0}})
+		s.Splitter = splitter
+		r, err := s.Run(t.Context(), data)
+		if err != nil {
+			t.Fatalf("%T: %v", spec, err)
+		}
+		var out []float64
+		for _, c := range r.Candidates {
+			out = append(append(out, c.Mean), c.Folds...)
+		}
+		return append(out, float64(r.BestIndex))
+	}
+	for name, spec := range map[string]estimator.Estimator{"kernel_ridge": estimator.NewKernelRidge(),
+		"kernel_ridge_classifier": estimator.NewKernelRidgeClassifier(), "kernel_svm": estimator.NewKernelSVM(),
+		"kernel_svr": estimator.NewKernelSVR()} {
+		path, y := "alpha", numbers
+		splitters := []datasets.Splitter{datasets.KFold{Folds: 4}, datasets.KFold{Folds: 4, Shuffle: true, Seed: 3}}
+		if name == "kernel_svm" || name == "kernel_svr" {
+			path = "C"
+			changed, err := param.With(spec, param.Setting{Path: "tol", Value: 1e-9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec = changed.(estimator.Estimator)
+		} else {
+			splitters = append(splitters, gridsearch.LeaveOneOut{})
+		}
+		if name == "kernel_svm" || name == "kernel_ridge_classifier" {
+			y = codes
+		}
+		with := func(settings ...param.Setting) estimator.Estimator {
+			changed, err := param.With(spec, settings...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return changed.(estimator.Estimator)
+		}
+		for _, splitter := range splitters {
+			want := search(with(param.Setting{Path: "gamma", Value: 0.3}), path, splitter, datasets.Set{X: X, Y: y})
+			own := with(param.Setting{Path: "kernel", Value: "searched_gauss"})
+			gram := with(param.Setting{Path: "kernel", Value: "precomputed"})
+			for form, got := range map[string][]float64{
+				"function":                search(own, path, splitter, datasets.Set{X: X, Y: y}),
+				"Gram matrix":             search(gram, path, splitter, datasets.Set{X: K, Y: y}),
+				"Gram matrix in pipeline": search(pipeline.Steps().Then(gram), name+"."+path, splitter, datasets.Set{X: K, Y: y}),
+			} {
+				if !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-6 || a != a && b != b }) {
+					t.Errorf("%s, %s, %T: scores %v, want %v", name, form, splitter, got, want)
+				}
+			}
+		}
+	}
+}
