@@ -288,7 +288,7 @@ func TestDeclaredLevels(t *testing.T) {
 // learn reads the records of r once. from is the result of [Begin] or [SchemaLearner.SecondPass],
 // and is not modified.
 func learn(ctx context.Context, r Reader, from *SchemaLearner) (*SchemaLearner, error) {
-	r, err := withDates(r, from.roles.Dates, false)
+	r, err := withDates(r, from.roles)
 	if err != nil {
 		return nil, err
 	}
