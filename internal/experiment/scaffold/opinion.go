@@ -30,6 +30,9 @@ const (
 // sameValue is the reason for dropping a constant column.
 const sameValue = "the same value in every row"
 
+// differentText is the reason for dropping a column of strings that identify the rows.
+const differentText = "a different text in almost every row"
+
 // columnPlan is the treatment of a column with the reason.
 type columnPlan struct {
 	*profile
@@ -38,6 +41,7 @@ type columnPlan struct {
 	caveat string   // caveat
 	words  []string // its missing-value markers
 	date   datasets.Date
+	format datasets.Format
 }
 
 // values returns the number of rows with a value.
@@ -61,6 +65,9 @@ func (p *profile) judge(notation, minCount int) columnPlan {
 	case v.use == dates || v.use == dropped:
 		return v
 	}
+	if v.use == categorical && v.reason == "" && !p.declared && p.inferFormat(&v, notation) {
+		return v
+	}
 	if v.use == categorical && v.reason == "" && p.textual() {
 		v.use, v.caveat = texts, ""
 		v.reason = fmt.Sprintf("%s distinct values of several words in %d rows", about(p.tally), p.rows)
@@ -70,8 +77,12 @@ func (p *profile) judge(notation, minCount int) columnPlan {
 		return v
 	}
 	p.identifier(&v)
-	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
+	rare := v.use == categorical && p.tally.top() < minCount && p.rows >= 20
+	if rare {
 		v.use, v.reason = dropped, fmt.Sprintf("%s distinct strings, none of them in %d rows", about(p.tally), minCount)
+	}
+	if (v.use == categorical && v.reason == "" || rare || v.reason == differentText) && !p.declared {
+		p.inferName(&v)
 	}
 	return v
 }
@@ -245,7 +256,7 @@ func (p *profile) identifier(v *columnPlan) {
 		for _, l := range all {
 			names = append(names, l.name)
 		}
-		if drop("a different text in almost every row"); suggest.Notation(names) != "" {
+		if drop(differentText); suggest.Notation(names) != "" {
 			v.reason += "; " + suggest.Notation(names)
 		}
 	case whole && values >= 10 && p.whole.steps == values-1 && !p.calendar():
