@@ -148,7 +148,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
 		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Group: o.Group, Time: o.Time,
-			Format: o.Format, Remark: report, Names: true, More: o.ExtraFiles, Input: o.Input})
+			Format: o.Format, Remark: report, More: o.ExtraFiles, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err
@@ -287,18 +287,25 @@ func dropConstants(ctx context.Context, data *loaded, report func(string), out *
 		return err
 	}
 	var names []string
-	kinds := map[datasets.Kind]int{}
-	for j := range set.Cols() {
-		kinds[set.Schema.Column(j).Kind]++
+	numeric, categorical := 0, 0
+	count := func(c datasets.Column, n int) {
+		if c.Kind == datasets.Numeric {
+			numeric += n
+		} else if c.Kind == datasets.Categorical || c.Format.HasCategories() {
+			categorical += n
+		}
 	}
 	for j := range set.Cols() {
-		kind, first := set.Schema.Column(j).Kind, dense.At(0, j)
+		count(set.Schema.Column(j), 1)
+	}
+	for j := range set.Cols() {
+		first := dense.At(0, j)
 		same := true
 		for i := 1; i < set.Rows() && same; i++ {
 			same = dense.At(i, j) == first
 		}
 		if same {
-			kinds[kind]--
+			count(set.Schema.Column(j), -1)
 			names = append(names, set.Schema.Name(j))
 			report(fmt.Sprintf("Column %s is dropped: the same value in all training rows.", set.Schema.Name(j)))
 		}
@@ -309,8 +316,8 @@ func dropConstants(ctx context.Context, data *loaded, report func(string), out *
 	for i, s := range data.spec.Pipeline.Steps {
 		if c, ok := s.Fitter.(pipeline.Columns); ok {
 			c.Groups = slices.DeleteFunc(slices.Clone(c.Groups), func(g pipeline.Group) bool {
-				return g.Select[0] == datasets.Numeric.String() && kinds[datasets.Numeric] == 0 ||
-					g.Select[0] == datasets.Categorical.String() && kinds[datasets.Categorical] == 0
+				return g.Select[0] == datasets.Numeric.String() && numeric == 0 ||
+					g.Select[0] == datasets.Categorical.String() && categorical == 0
 			})
 			data.spec.Pipeline.Steps[i].Fitter = c
 		}

@@ -179,10 +179,9 @@ var drafts = []struct {
 		lines: []string{"  csv: {thousands: ','}"},
 	},
 	{
-		name: "units",
-		text: rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("$%d.%d0,%d.25", 1+i%12, i%3, i) }),
-		lines: []string{"  # ! Column a: its strings look like numbers, such as $1.00; write them without units and " +
-			"thousands separators to use them as numbers."},
+		name:  "units",
+		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("$%d.%d0,%d.25", 1+i%12, i%3, i) }),
+		lines: []string{"    a: {number: $} # numbers with the unit $, such as $1.00"},
 	},
 	{
 		name: "Latin-1",
@@ -275,6 +274,21 @@ var drafts = []struct {
 		lines: []string{"  # ! The rows descend by when: sort them ascending, and take search.cv: {kind: time} to score by " +
 			"rows that come later."},
 		not: []string{"  cv:"},
+	},
+	{
+		name: "numbers with a unit, lists of labels and names",
+		text: rowsOf("ram,genres,title,code,y", 300, func(i int) string {
+			ranks, places := []string{"Senior", "Junior", "Chief"}, []string{"Engineer", "Clerk", "Nurse", "Pilot", "Tailor",
+				"Baker", "Driver", "Teacher", "Lawyer", "Cook", "Judge", "Smith"}
+			genres := []string{"War", "War|Noir", "Noir|Crime", "Crime", "War|Noir|Crime"}
+			return fmt.Sprintf("%d GB,%s,%s %s,k%d,%d.5", 1<<(i%5), genres[i%5], ranks[i%3], places[i/3%12], i%40, i*7%13)
+		}),
+		lines: []string{"  kinds:", "    ram: {number: GB} # numbers with the unit GB, such as 1 GB",
+			"    genres: {labels: '|'} # lists of labels: 3 labels in 5 distinct lists",
+			"    title: name # 36 distinct values, 100 % share words with others: as categories and as text",
+			"      - {select: text, steps: [{tfidf: {ngrams: [1, 2], min_count: 2, sublinear: true}}]} # 1 columns",
+			"      - {select: categorical, steps: [onehot]} # 3 columns"},
+		not: []string{"code: name"},
 	},
 	{
 		name: "patients with several rows",

@@ -23,12 +23,14 @@ func Of(data datasets.Set) Table {
 	_, sparse := data.X.(interface{ NNZ() int })
 	t := Table{Rows: data.Rows(), Sparse: sparse}
 	for j := range data.Cols() {
-		if data.Schema.Column(j).Kind == datasets.Categorical {
+		c := data.Schema.Column(j)
+		if c.Kind == datasets.Categorical || c.Format.HasCategories() {
 			t.Categorical++
-			continue
 		}
-		if data.Schema.Column(j).Kind == datasets.Text {
+		if c.Kind == datasets.Text && c.Format.Delimiter == "" {
 			t.Text++
+		}
+		if c.Kind != datasets.Numeric {
 			continue
 		}
 		t.Numeric++

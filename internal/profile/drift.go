@@ -167,6 +167,7 @@ func percent(v float64) string {
 // histogram counts the values of an input in the bins of its profile.
 type histogram struct {
 	column   *Column
+	format   datasets.Format
 	numeric  bool
 	expected []int // training rows by bin
 	observed []int
@@ -196,7 +197,8 @@ const (
 const minListedRows = 20
 
 func newHistogram(c *Column, schema datasets.Column, rows int) *histogram {
-	b := &histogram{column: c, numeric: schema.Kind != datasets.Categorical, expected: make([]int, binFirst)}
+	b := &histogram{column: c, format: schema.Format, numeric: schema.Kind != datasets.Categorical,
+		expected: make([]int, binFirst)}
 	count := func(share float64) int { return int(math.Round(share * float64(rows))) }
 	b.expected[binMissing] = count(c.Missing)
 	if b.numeric {

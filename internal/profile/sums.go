@@ -165,11 +165,12 @@ type columnSums struct {
 	categories  []int   // rows by category code
 	total       float64 // sum of values, scaled by 2⁻⁶⁴ to avoid overflow
 	numbers     sketch  // non-zero values
-	words       []int   // number of words of text by hash
+	words       []int   // number of words of text, or of labels, by hash
+	format      datasets.Format
 }
 
 func newColumnSums(c datasets.Column, maxCounts int) *columnSums {
-	t := &columnSums{categorical: c.Kind == datasets.Categorical}
+	t := &columnSums{categorical: c.Kind == datasets.Categorical, format: c.Format}
 	if c.Kind == datasets.Text {
 		t.words = make([]int, wordBuckets)
 	}

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -10,24 +11,32 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// Unknown counts the categories of rows that are not in the training rows. It is not safe for concurrent use.
+// Unknown counts the categories of rows that are not in the training rows, also those of names and of lists of labels
+// ([datasets.Format]). It is not safe for concurrent use.
 type Unknown struct {
 	rows    int
-	columns []*unknownCounter // nil if no column is categorical
+	columns []*unknownCounter // nil if no column has categories
 }
 
 // NewUnknown returns an empty count for rows with the schema of the training rows and the given number of columns.
 func NewUnknown(schema datasets.Schema, cols int) *Unknown {
+	u := &Unknown{}
 	last := -1
 	for j := range cols {
-		if schema.Column(j).Kind == datasets.Categorical {
+		column := schema.Column(j)
+		c := &unknownCounter{name: schema.Name(j), categorical: column.Kind == datasets.Categorical, format: column.Format}
+		if column.Format.HasCategories() {
+			c.known = make(map[string]bool, len(column.Categories))
+			for _, name := range column.Categories {
+				c.known[name] = true
+			}
+		}
+		if u.columns = append(u.columns, c); c.categorical || c.known != nil {
 			last = j
 		}
 	}
-	u := &Unknown{}
-	for j := range last + 1 {
-		u.columns = append(u.columns, &unknownCounter{name: schema.Name(j),
-			categorical: schema.Column(j).Kind == datasets.Categorical})
+	if u.columns = u.columns[:last+1]; last < 0 {
+		u.columns = nil
 	}
 	return u
 }
@@ -75,6 +84,8 @@ func (u *Unknown) Warning() string {
 type unknownCounter struct {
 	name        string
 	categorical bool
+	format      datasets.Format
+	known       map[string]bool // categories of strings; nil if the column has none
 	rows        int
 }
 
@@ -84,5 +95,11 @@ func (c *unknownCounter) add(v float64) {
 	}
 }
 
-func (c *unknownCounter) addZeros(int)   {}
-func (c *unknownCounter) addText(string) {}
+func (c *unknownCounter) addZeros(int) {}
+
+// addText counts a string with an unknown category, or with several, once.
+func (c *unknownCounter) addText(text string) {
+	if c.known != nil && slices.ContainsFunc(c.format.Labels(text), func(label string) bool { return !c.known[label] }) {
+		c.rows++
+	}
+}

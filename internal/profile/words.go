@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/murmur"
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
@@ -12,8 +13,14 @@ import (
 // wordBuckets is the number of hashes of words. Words that share one count as the same word.
 const wordBuckets = 1 << 16
 
-// eachWord calls yield with the hash of each word of a text, in lower case.
-func eachWord(text string, yield func(bucket uint32)) {
+// eachWord calls yield with the hash of each word of a text in lower case, or of each label of a list of labels.
+func eachWord(format datasets.Format, text string, yield func(bucket uint32)) {
+	if format.Delimiter != "" {
+		for _, label := range format.Labels(text) {
+			yield(murmur.Sum32(label) % wordBuckets)
+		}
+		return
+	}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
@@ -35,7 +42,7 @@ func addTexts[C counter](columns []C, rows *textrows.Matrix) {
 
 // addText counts the words of a training row.
 func (t *columnSums) addText(text string) {
-	eachWord(text, func(b uint32) { t.words[b]++ })
+	eachWord(t.format, text, func(b uint32) { t.words[b]++ })
 }
 
 // describeWords stores which words occur, and the expected fraction of other words in new rows: that of the words that
@@ -65,7 +72,7 @@ func (b *histogram) addText(text string) {
 		return
 	}
 	unknown, all := 0, 0
-	eachWord(text, func(bucket uint32) {
+	eachWord(b.format, text, func(bucket uint32) {
 		all++
 		if b.column.Words[bucket/8]>>(bucket%8)&1 == 0 {
 			unknown++

@@ -70,3 +70,41 @@ func TestUnknownWords(t *testing.T) {
 		}
 	}
 }
+
+// Labels and names that the training rows do not have are counted as unknown categories, and labels are the words of
+// lists.
+func TestUnknownLabels(t *testing.T) {
+	ctx := context.Background()
+	lists := func(texts ...string) datasets.Set {
+		set, err := datasets.Set{}.WithText("genres", texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set, err = set.WithText("title", texts); err != nil {
+			t.Fatal(err)
+		}
+		set.Schema.Columns[0].Format = datasets.Format{Delimiter: "|"}
+		set.Schema.Columns[0].Categories = []string{"film noir", "war"}
+		set.Schema.Columns[1].Format = datasets.Format{Name: true}
+		set.Schema.Columns[1].Categories = []string{"war", "war | film noir"}
+		return set
+	}
+	training := lists("war", "war | film noir")
+	u := NewUnknown(training.Schema, 2)
+	for _, set := range []datasets.Set{training, lists("film noir|war", "film|noir|war", "", "war|x")} {
+		if err := u.Add(ctx, set.X); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := u.Counts(); got["genres"] != 2 || got["title"] != 3 {
+		t.Errorf("%v", got)
+	}
+	if got := u.Warning(); !strings.Contains(got, `"genres" in 2, "title" in 3 of 6 rows`) {
+		t.Error(got)
+	}
+	labels := map[uint32]bool{}
+	eachWord(datasets.Format{Delimiter: "|"}, "film noir | war|war", func(b uint32) { labels[b] = true })
+	if len(labels) != 2 {
+		t.Errorf("%d labels", len(labels))
+	}
+}

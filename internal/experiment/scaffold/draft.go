@@ -38,8 +38,6 @@ type Options struct {
 	Time  string // time column, by which the rows ascend; "" infers it
 	Group string // group column; "" infers it
 
-	Names bool // whether columns of strings that share words, such as job titles, are text
-
 	More  []string  // additional files of rows
 	Input io.Reader // content of the path "-"; nil is standard input
 
@@ -83,7 +81,7 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark, named: o.Names}
+	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark}
 	if o.Task != "auto" {
 		d.task = datasets.Task(o.Task)
 		if err := d.task.Check(); err != nil {
@@ -133,10 +131,13 @@ func (d *draft) decide(target string) error {
 	}
 	for i := range d.columns {
 		if p := &d.columns[i]; p != d.goal.column && !slices.Contains(d.goal.others, p) {
-			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows), d.named)
+			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
 			d.dropAmbiguous(&c)
 			if c.use == texts && d.task.Unsupervised() {
 				c.use, c.reason = dropped, "text, which would be many columns; tfidf and pca make numbers of it"
+			}
+			if c.format.Name && d.task.Unsupervised() {
+				c.format, c.reason = datasets.Format{}, ""
 			}
 			d.words = append(d.words, c.words...)
 			d.inputs = append(d.inputs, c)
@@ -156,7 +157,7 @@ func doubtInputs(d *draft) {
 	target := d.survey.sampled(d.goal.column, d.notation, d.goal.classes != nil)
 	for k := range d.inputs {
 		c := &d.inputs[k]
-		if c.use != numeric && c.use != categorical ||
+		if c.use != numeric && c.use != categorical || c.format.Unit != "" ||
 			!rowprofile.Determines(d.survey.sampled(c.profile, d.notation, c.use == categorical), target) {
 			continue
 		}
@@ -475,18 +476,28 @@ func (d *draft) drops() {
 func (d *draft) kinds() {
 	begun := false
 	for _, c := range d.inputs {
-		if c.use != texts && (c.use != categorical || c.reason == "" || c.declared) {
+		if c.use >= dates || c.use != texts && (c.reason == "" || c.declared) {
 			continue
 		}
 		if !begun {
 			d.line("  kinds:")
 			begun = true
 		}
-		kind := datasets.Categorical
-		if c.use == texts {
-			kind = datasets.Text
+		kind := datasets.Categorical.String()
+		switch {
+		case c.format.Unit != "":
+			kind = fmt.Sprintf("{number: %s}", config.Flow(c.format.Unit))
+		case c.format.Delimiter != "":
+			kind = fmt.Sprintf("{labels: %s}", config.Flow(c.format.Delimiter))
+		case c.format.Name:
+			kind = "name"
+		case c.use == texts:
+			kind = datasets.Text.String()
 		}
-		d.line("    %s %s # %s", config.Key(c.name, "    "), kind, c.reason)
+		d.line("    %s %s # %s", config.Key(c.name, "    "), kind, oneLine(c.reason))
+		if d.remark != nil && (c.use == texts || c.format != datasets.Format{}) {
+			d.remark(fmt.Sprintf("Column %s: %s.", printable(c.name), oneLine(c.reason)))
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
@@ -31,6 +30,9 @@ const (
 // sameValue is the reason for dropping a constant column.
 const sameValue = "the same value in every row"
 
+// differentText is the reason for dropping a column of strings that identify the rows.
+const differentText = "a different text in almost every row"
+
 // columnPlan is the treatment of a column with the reason.
 type columnPlan struct {
 	*profile
@@ -39,6 +41,7 @@ type columnPlan struct {
 	caveat string   // caveat
 	words  []string // its missing-value markers
 	date   datasets.Date
+	format datasets.Format
 }
 
 // values returns the number of rows with a value.
@@ -46,7 +49,7 @@ func (p *profile) values() int { return p.rows - p.missing }
 
 // judge decides the role of a column. notation is the number format, minCount the rows that a
 // category needs.
-func (p *profile) judge(notation, minCount int, named bool) columnPlan {
+func (p *profile) judge(notation, minCount int) columnPlan {
 	v := columnPlan{profile: p}
 	if p.unfit != "" {
 		v.use, v.reason = dropped, p.unfit
@@ -62,6 +65,9 @@ func (p *profile) judge(notation, minCount int, named bool) columnPlan {
 	case v.use == dates || v.use == dropped:
 		return v
 	}
+	if v.use == categorical && v.reason == "" && !p.declared && p.inferFormat(&v, notation) {
+		return v
+	}
 	if v.use == categorical && v.reason == "" && p.textual() {
 		v.use, v.caveat = texts, ""
 		v.reason = fmt.Sprintf("%s distinct values of several words in %d rows", about(p.tally), p.rows)
@@ -70,14 +76,13 @@ func (p *profile) judge(notation, minCount int, named bool) columnPlan {
 		}
 		return v
 	}
-	if named && v.use == categorical && v.reason == "" && p.names() {
-		v.use, v.caveat = texts, ""
-		v.reason = fmt.Sprintf("%s distinct names that share words", about(p.tally))
-		return v
-	}
 	p.identifier(&v)
-	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
+	rare := v.use == categorical && p.tally.top() < minCount && p.rows >= 20
+	if rare {
 		v.use, v.reason = dropped, fmt.Sprintf("%s distinct strings, none of them in %d rows", about(p.tally), minCount)
+	}
+	if (v.use == categorical && v.reason == "" || rare || v.reason == differentText) && !p.declared {
+		p.inferName(&v)
 	}
 	return v
 }
@@ -90,29 +95,6 @@ func (p *profile) textual() bool {
 	}
 	distinct := min(p.tally.distinct(), p.values())
 	return content.LooksLikeText(content.Distinct * p.values() / max(distinct, 1))
-}
-
-// names reports whether most of many distinct strings share a word with another one.
-func (p *profile) names() bool {
-	const many = 30
-	counter := map[string]int{}
-	words := func(name string) []string {
-		out := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
-		slices.Sort(out)
-		return slices.Compact(out)
-	}
-	for _, value := range p.tally.counts {
-		for _, word := range words(value.name) {
-			counter[word]++
-		}
-	}
-	alike := 0
-	for _, value := range p.tally.counts {
-		if slices.ContainsFunc(words(value.name), func(word string) bool { return counter[word] > 1 }) {
-			alike++
-		}
-	}
-	return p.tally.distinct() > many && 2*alike > len(p.tally.counts)
 }
 
 // sharesWords reports whether a word of a text occurs in enough rows for tf-idf, also in those of a fold.
@@ -274,7 +256,7 @@ func (p *profile) identifier(v *columnPlan) {
 		for _, l := range all {
 			names = append(names, l.name)
 		}
-		if drop("a different text in almost every row"); suggest.Notation(names) != "" {
+		if drop(differentText); suggest.Notation(names) != "" {
 			v.reason += "; " + suggest.Notation(names)
 		}
 	case whole && values >= 10 && p.whole.steps == values-1 && !p.calendar():

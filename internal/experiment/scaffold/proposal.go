@@ -21,6 +21,8 @@ import (
 type counted struct {
 	numeric, categorical, text int
 
+	names int // further columns of text, whose strings are categories too
+
 	incomplete []string
 	variance   float64
 }
@@ -38,6 +40,10 @@ func (d *draft) counted() counted {
 			n.variance++
 			continue
 		case categorical:
+			if c.format.Name {
+				n.names++
+				n.variance++
+			}
 			n.categorical++
 			n.variance += spreadOf(c.tally)
 			continue
@@ -84,7 +90,7 @@ func (d *draft) pipelineSection() {
 		d.line("# Missing values in %s%s.", strings.Join(n.incomplete[:min(len(n.incomplete), 8)], ", "), more)
 	}
 	d.line("pipeline:")
-	table := preprocessing.Table{Rows: d.goal.rows, Numeric: n.numeric, Categorical: n.categorical, Text: n.text,
+	table := preprocessing.Table{Rows: d.goal.rows, Numeric: n.numeric, Categorical: n.categorical, Text: n.text + n.names,
 		Missing: len(n.incomplete) > 0, Sparse: d.sparse}
 	for _, s := range preprocessing.Steps(table) {
 		columns, ok := s.Fitter.(pipeline.Columns)
@@ -99,7 +105,7 @@ func (d *draft) pipelineSection() {
 				steps = append(steps, flow(s, true))
 			}
 			d.line("      - {select: %s, steps: [%s]} # %d columns", g.Select[0], strings.Join(steps, ", "),
-				map[string]int{"numeric": n.numeric, "categorical": n.categorical, "text": n.text}[g.Select[0]])
+				map[string]int{"numeric": n.numeric, "categorical": n.categorical, "text": n.text + n.names}[g.Select[0]])
 		}
 	}
 	if d.task.Unsupervised() {

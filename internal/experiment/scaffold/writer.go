@@ -15,7 +15,6 @@ type draft struct {
 	paths  reader.Paths
 	file   string
 	remark func(string)
-	named  bool // whether columns of names are text
 
 	task     datasets.Task // as given, "" for none
 	notation int
