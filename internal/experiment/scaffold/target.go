@@ -93,29 +93,6 @@ func delimiter(all []valueCount) string {
 	return ""
 }
 
-// labelsOf returns the labels of lists with the number of distinct lists of each.
-func labelsOf(all []valueCount, mark string) map[string]int {
-	out := map[string]int{}
-	for _, v := range all {
-		for _, label := range strings.Split(v.name, mark) {
-			out[strings.TrimSpace(label)]++
-		}
-	}
-	delete(out, "")
-	return out
-}
-
-// looksLikeLists reports whether most labels are in several different lists, and are fewer than these.
-func looksLikeLists(all []valueCount, mark string) bool {
-	labels, repeated := labelsOf(all, mark), 0
-	for _, lists := range labels {
-		if lists > 1 {
-			repeated++
-		}
-	}
-	return len(labels) > 1 && len(labels) < len(all) && 2*repeated > len(labels)
-}
-
 // countLabels returns the number of labels of lists.
 func (g goal) countLabels() int {
 	all, _ := g.column.tally.all()
