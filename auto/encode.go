@@ -87,7 +87,7 @@ func (r *sample) grouped(
 	var names, others []string
 	for j := range r.data.Cols() {
 		switch {
-		case r.data.Schema.Column(j).Kind != kind:
+		case r.data.Schema.Column(j).Kind != kind || r.data.Schema.Column(j).Format.Delimiter != "":
 		case condition(j):
 			names = append(names, r.data.Schema.Name(j))
 		default:
@@ -165,7 +165,17 @@ func (r *sample) encoder(onehot transformer.OneHot, encode string) []pipeline.St
 	steps := byTargets
 	switch encode {
 	case encodeColumns:
-		return pipeline.Steps(transformer.NewOneHot())
+		var names []string // not those that are text too: terms tell how similar two names are
+		for j := range r.data.Cols() {
+			if c := r.data.Schema.Column(j); c.Kind == datasets.Categorical || c.Format.Delimiter != "" {
+				names = append(names, c.Name)
+			}
+		}
+		all := pipeline.Steps(transformer.NewOneHot())
+		if len(names) == 0 {
+			return all
+		}
+		return pipeline.Steps(pipeline.NewColumns(pipeline.Group{Name: "categories", Select: names, Steps: all}))
 	case encodeTargets:
 		return byTargets
 	case encodeHashed:

@@ -357,6 +357,7 @@ func listDelimiter(all []valueCount) string {
 // values that share words, or sequences of letters, with others.
 const (
 	maxPlainCategories = 30
+	minBySequences     = 100
 	minSharedWords     = 30
 	minSharedSequences = 50
 )
@@ -369,7 +370,7 @@ func (p *profile) inferName(v *columnPlan) {
 	}
 	words, sequences := p.shared(letterWords), p.shared(letterSequences)
 	byWords := words >= minSharedWords
-	if !byWords && (sequences < minSharedSequences || v.use == dropped) || v.use == dropped && !p.sharesWords() {
+	if !byWords && (sequences < minSharedSequences || len(p.tally.counts) <= minBySequences || v.use == dropped) || v.use == dropped && !p.sharesWords() {
 		return
 	}
 	found := fmt.Sprintf("%d %% share words", words)
