@@ -7,7 +7,9 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
+	context "context"
 	kernel "github.com/bochner-ml/bochner/kernel"
+	mat "gonum.org/v1/gonum/mat"
 )
 
 func init() {
@@ -28,22 +30,40 @@ func init() {
 			"Laplacian":          reflect.ValueOf(kernel.Laplacian),
 			"Linear":             reflect.ValueOf(kernel.Linear),
 			"Matern":             reflect.ValueOf(kernel.Matern),
+			"Matrix":             reflect.ValueOf(kernel.Matrix),
 			"NewTerm":            reflect.ValueOf(kernel.NewTerm),
 			"Polynomial":         reflect.ValueOf(kernel.Polynomial),
 			"PoweredExponential": reflect.ValueOf(kernel.PoweredExponential),
+			"Precomputed":        reflect.ValueOf(kernel.Precomputed),
 			"Product":            reflect.ValueOf(kernel.Product),
 			"RationalQuadratic":  reflect.ValueOf(kernel.RationalQuadratic),
+			"Register":           reflect.ValueOf(kernel.Register),
+			"Registered":         reflect.ValueOf(kernel.Registered),
+			"Sigmoid":            reflect.ValueOf(kernel.Sigmoid),
 			"Smooth":             reflect.ValueOf(kernel.Smooth),
 			"Sum":                reflect.ValueOf(kernel.Sum),
 			"Triangular":         reflect.ValueOf(kernel.Triangular),
 		},
 		Types: map[string]reflect.Type{
-			"Gamma":   reflect.TypeOf((*kernel.Gamma)(nil)).Elem(),
-			"Name":    reflect.TypeOf((*kernel.Name)(nil)).Elem(),
-			"Summand": reflect.TypeOf((*kernel.Summand)(nil)).Elem(),
-			"Term":    reflect.TypeOf((*kernel.Term)(nil)).Elem(),
+			"Func":     reflect.TypeOf((*kernel.Func)(nil)).Elem(),
+			"Gamma":    reflect.TypeOf((*kernel.Gamma)(nil)).Elem(),
+			"Matrixer": reflect.TypeOf((*kernel.Matrixer)(nil)).Elem(),
+			"Name":     reflect.TypeOf((*kernel.Name)(nil)).Elem(),
+			"Summand":  reflect.TypeOf((*kernel.Summand)(nil)).Elem(),
+			"Term":     reflect.TypeOf((*kernel.Term)(nil)).Elem(),
 		},
-		Proxies:  map[string]reflect.Type{},
+		Proxies: map[string]reflect.Type{
+			"Matrixer": reflect.TypeOf((*proxy_kernel_Matrixer)(nil)).Elem(),
+		},
 		Untypeds: map[string]string{},
 	}
+}
+
+type proxy_kernel_Matrixer struct {
+	Object        any
+	KernelMatrix_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 mat.Matrix) (*mat.Dense, error)
+}
+
+func (p *proxy_kernel_Matrixer) KernelMatrix(a0 context.Context, a1 mat.Matrix, a2 mat.Matrix) (*mat.Dense, error) {
+	return p.KernelMatrix_(p.Object, a0, a1, a2)
 }
