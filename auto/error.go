@@ -84,6 +84,14 @@ func (r *run) optimism(chosen Entry) float64 {
 	if len(list) < 2 {
 		return 0
 	}
+	// The folds of an unstable candidate are far from normal. One that is on average far worse than the best in its
+	// worst fold is left out.
+	leader := list[r.bestOf(list)]
+	lo, hi := slices.Min(leader.folds), slices.Max(leader.folds)
+	lo, hi = lo-(hi-lo), hi+(hi-lo)
+	list = slices.DeleteFunc(list, func(s scored) bool {
+		return r.metric.GreaterIsBetter && s.mean < lo || !r.metric.GreaterIsBetter && s.mean > hi
+	})
 	n := float64(len(list[0].folds))
 	scale := math.Sqrt((1/n + r.errorTermsOf(chosen.Rows).overlap) / (n - 1))
 	rng := rand.New(rand.NewPCG(r.seed("optimism"), 1))
@@ -102,8 +110,8 @@ func (r *run) optimism(chosen Entry) float64 {
 		at := r.bestOf(noisy)
 		excess += (noisy[at].mean - list[at].mean) / draws
 	}
-	if best := list[r.bestOf(list)].mean; r.metric.Better(best, chosen.Score) {
-		excess -= best - chosen.Score
+	if r.metric.Better(leader.mean, chosen.Score) {
+		excess -= leader.mean - chosen.Score
 	}
 	if excess > 0 != r.metric.GreaterIsBetter {
 		return 0

@@ -125,3 +125,19 @@ func TestOptimism(t *testing.T) {
 		}
 	}
 }
+
+// A candidate that fails in one fold says nothing about the optimism of the best one.
+func TestOptimismOfUnstable(t *testing.T) {
+	r, err := newRun(noise(2000, 2), NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, folds := range [][]float64{{0.9, 0.88, 0.91, 0.89, 0.9}, {0.9, 0.88, 0.91, -20, 0.9}} {
+		s := scored{point: point{gamma: k}, on: 2000, folds: folds}
+		s.mean, s.spread = meanAndSpread(folds, 1)
+		r.log = append(r.log, s)
+	}
+	if got := r.optimism(Entry{Rows: 2000, Score: r.log[0].mean}); got < 0 || got > 0.01 {
+		t.Errorf("optimism %g", got)
+	}
+}
