@@ -131,18 +131,6 @@ func (m *Matrix) AppendText(dst []float64, to *Strings, lo, hi int) []float64 {
 // Strings returns a copy of the table of strings of the text columns, with the same indices.
 func (m *Matrix) Strings() *Strings { return &Strings{slices.Clone(m.strings.list)} }
 
-// Renumber replaces the numbers of strings in the text columns of rows of the given width: those of from become those
-// of to, to which the strings are added.
-func Renumber(rows []float64, cols int, columns []int, from, to *Strings) {
-	for first := 0; first < len(rows); first += cols {
-		for _, j := range columns {
-			if v := rows[first+j]; v == v {
-				rows[first+j] = to.Add(from.list[int(v)])
-			}
-		}
-	}
-}
-
 // SameColumns reports whether both have the same text columns.
 func (m *Matrix) SameColumns(other *Matrix) bool { return slices.Equal(m.columns, other.columns) }
 
