@@ -226,7 +226,7 @@ var Allowed = map[string][]string{
 	"auto": {"kernel", "batch", "internal/memory", "internal/origin", "internal/preprocessing", "pipeline", "gridsearch",
 		"transformer", "estimator",
 		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
-		"internal/solve", "internal/stacking", "sparse", "internal/origin"},
+		"internal/solve", "internal/stacking", "sparse"},
 
 	// Model inspection: relevance of inputs, profiles of rows.
 	"internal/origin": {"datasets"}, // columns encoded from one column
