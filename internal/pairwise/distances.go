@@ -165,14 +165,13 @@ func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 // sparseProducts multiplies sparse rows with the transposed rows of y, dense ones, some of them at a time.
 func sparseProducts[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	step := someRows(y)
-	hold := design.Borrow[T](step*y.d + y.d)
+	hold := design.Borrow[T](step * y.d)
 	defer hold.Release()
-	buffer := hold.Data[step*y.d:]
 	for lo := 0; lo < y.n; lo += step {
 		hi := min(lo+step, y.n)
 		columns := kern.Dense(y.d, hi-lo, hi-lo, hold.Data[:(hi-lo)*y.d])
 		for j := lo; j < hi; j++ {
-			for q, v := range y.row(j, buffer) {
+			for q, v := range y.dense.Row(j) {
 				columns.Set(q, j-lo, v)
 			}
 		}
