@@ -44,7 +44,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // Shape contains the dimensions of the tensors, flat slices in row-major order:

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/canceltest"
-	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/testing/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/golden"
 )
 
 var background = context.Background()

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Exact returns exact attention: for each query the mean of the values with weights

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/report"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
 )
 
 // NewComparison returns the page of a comparison of runs. The output is deterministic.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
 )
 
 const nasty = `<script>alert("x")</script> & Ünïcode "quoted"`
