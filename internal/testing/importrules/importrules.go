@@ -22,7 +22,7 @@ var Allowed = map[string][]string{
 	"graph/golang": {"graph", "internal/codec/ops"},
 	"graph/python": {"graph", "internal/codec/ops"},
 	// tests of one model against another
-	"compare": {},
+	"metrics/compare": {},
 	// for the tasks; distances of rows
 	"metrics": {"datasets", "param", "sparse", "internal/codec/svg", "internal/design", "internal/kern", "internal/pairwise"},
 	// names of operations
@@ -92,8 +92,8 @@ var Allowed = map[string][]string{
 	"datasets/synthetic": {"datasets"},
 
 	// The adapter for golearn; no other package imports it.
-	"plot":    {}, // figures for notebooks
-	"golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
+	"inspection/plot": {}, // figures for notebooks
+	"golearn":         {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// Shared by the readers.
 	"datasets/internal/text":   {"internal/rows/rowfile", "datasets"},
@@ -149,7 +149,7 @@ var Allowed = map[string][]string{
 	"transformer/internal/agop": {"internal/pairwise", "internal/features/spectral", "internal/features/fourier", "internal/kern", "internal/runtime/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"attention": {"internal/features/softmax", "internal/design", "internal/kern", "internal/runtime/memory"},
+	"transformer/attention": {"internal/features/softmax", "internal/design", "internal/kern", "internal/runtime/memory"},
 	"transformer": {"internal/spec/registry", "internal/rows/origin", "graph", "datasets", "kernel", "sparse", "single",
 		"param", "model",
 		"internal/features/spectral",
@@ -245,10 +245,10 @@ var Allowed = map[string][]string{
 	"internal/codec/jsonfloat": {}, // JSON with null for NaN and infinite numbers
 
 	// HTML reports of runs and comparisons.
-	"report": {"experiment/result", "compare", "inspection", "internal/rows/profile", "metrics", "internal/codec/svg"},
+	"experiment/report": {"experiment/result", "metrics/compare", "inspection", "internal/rows/profile", "metrics", "internal/codec/svg"},
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
-	"experiment/result": {"inspection", "internal/rows/profile", "compare"},
+	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
 	"internal/experiment/config": {"internal/codec/yamlnode", "internal/rows/reader", "internal/experiment/mlflow",
 		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
 		"internal/learning/conformal", "internal/learning/metricinput", "internal/spec/paramkind"},
@@ -267,7 +267,7 @@ var Allowed = map[string][]string{
 		"internal/rows/profile", "datasets", "datasets/csv", "sparse", "param", "internal/rows/rowfile"},
 	"experiment": {"model", "internal/codec/jsonfloat", "internal/rows/reader", "internal/runtime/files", "auto",
 		"internal/experiment/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
-		"internal/experiment/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
+		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
 		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/rows/profile", "param",
 		"internal/learning/conformal", "internal/runtime/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer",
 		"internal/learning/metricinput", "internal/rows/rowfile", "sparse"},

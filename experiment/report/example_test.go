@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/report"
+	"github.com/bochner-ml/bochner/experiment/report"
 )
 
 // Render the report of a run and list its figures.

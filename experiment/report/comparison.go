@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/codec/svg"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 // NewComparison returns the page of a comparison of runs. The output is deterministic.

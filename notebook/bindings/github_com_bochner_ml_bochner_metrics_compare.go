@@ -7,11 +7,11 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
-	compare "github.com/bochner-ml/bochner/compare"
+	compare "github.com/bochner-ml/bochner/metrics/compare"
 )
 
 func init() {
-	imports.Packages["github.com/bochner-ml/bochner/compare"] = imports.Package{
+	imports.Packages["github.com/bochner-ml/bochner/metrics/compare"] = imports.Package{
 		Name: "compare",
 		Binds: map[string]reflect.Value{
 			"CorrectedT": reflect.ValueOf(compare.CorrectedT),

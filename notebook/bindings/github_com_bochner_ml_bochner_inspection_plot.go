@@ -7,11 +7,11 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
-	plot "github.com/bochner-ml/bochner/plot"
+	plot "github.com/bochner-ml/bochner/inspection/plot"
 )
 
 func init() {
-	imports.Packages["github.com/bochner-ml/bochner/plot"] = imports.Package{
+	imports.Packages["github.com/bochner-ml/bochner/inspection/plot"] = imports.Package{
 		Name: "plot",
 		Binds: map[string]reflect.Value{
 			"Matrices": reflect.ValueOf(plot.Matrices),

@@ -7,11 +7,11 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
-	report "github.com/bochner-ml/bochner/report"
+	report "github.com/bochner-ml/bochner/experiment/report"
 )
 
 func init() {
-	imports.Packages["github.com/bochner-ml/bochner/report"] = imports.Package{
+	imports.Packages["github.com/bochner-ml/bochner/experiment/report"] = imports.Package{
 		Name: "report",
 		Binds: map[string]reflect.Value{
 			"New":            reflect.ValueOf(report.New),

@@ -3,7 +3,7 @@ package compare_test
 import (
 	"fmt"
 
-	"github.com/bochner-ml/bochner/compare"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 // Of 1,000 rows, only the first classifier is correct on 25, and only the second on 60.

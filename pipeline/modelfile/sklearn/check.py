@@ -38,7 +38,7 @@ from sklearn.preprocessing import (FunctionTransformer, KBinsDiscretizer, MaxAbs
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR
 
 bochner, repository, work = sys.argv[1:4]
-sys.path.insert(0, os.path.join(repository, "sklearn"))
+sys.path.insert(0, os.path.join(repository, "pipeline", "modelfile", "sklearn"))
 import bochner_sklearn
 
 TOLERANCE = 1e-9
@@ -310,7 +310,7 @@ def other_rows():
 
 def keep():
     """A small model of adult with what scikit-learn says of some rows, for tests without Python."""
-    folder = os.path.join(repository, "sklearn", "testdata")
+    folder = os.path.join(repository, "pipeline", "modelfile", "sklearn", "testdata")
     os.makedirs(folder, exist_ok=True)
     pipeline = Pipeline([("prepare", mixed(texts=onehot(drop="if_binary"))), ("maps", FeatureUnion([("rff", rff(20)), ("landmarks", Nystroem(gamma=0.02, n_components=8, random_state=0))])), ("model", LogisticRegression(C=10))]).fit(X, y)
     bochner_sklearn.save(pipeline, os.path.join(folder, "adult.bochner"), X, target="income")
@@ -328,7 +328,7 @@ def evaluated():
     pipeline = CASES["adult, random features, logistic"][0]
     joblib.dump(pipeline, os.path.join(work, "pipeline.joblib"))
     model = os.path.join(work, "command.bochner")
-    out = subprocess.run([sys.executable, os.path.join(repository, "sklearn", "bochner_sklearn.py"), os.path.join(work, "pipeline.joblib"), "-o", model, "--target", "income", "--missing", "?"], capture_output=True, text=True)
+    out = subprocess.run([sys.executable, os.path.join(repository, "pipeline", "modelfile", "sklearn", "bochner_sklearn.py"), os.path.join(work, "pipeline.joblib"), "-o", model, "--target", "income", "--missing", "?"], capture_output=True, text=True)
     if out.returncode != 0 or "runs the code that is in it" not in out.stderr:
         sys.exit("sklearn: the command: %s" % out.stderr)
     unseen.to_csv(os.path.join(work, "truth.csv"), index=False, na_rep="?")

@@ -7,11 +7,11 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
-	attention "github.com/bochner-ml/bochner/attention"
+	attention "github.com/bochner-ml/bochner/transformer/attention"
 )
 
 func init() {
-	imports.Packages["github.com/bochner-ml/bochner/attention"] = imports.Package{
+	imports.Packages["github.com/bochner-ml/bochner/transformer/attention"] = imports.Package{
 		Name: "attention",
 		Binds: map[string]reflect.Value{
 			"Exact":             reflect.ValueOf(attention.Exact),

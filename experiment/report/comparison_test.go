@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 // comparisonFixture is a comparison with content for every section.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/bochner-ml/bochner/attention"
+	"github.com/bochner-ml/bochner/transformer/attention"
 )
 
 // sequence returns queries, keys and values of a shape.
