@@ -1,11 +1,14 @@
 package pairwise
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -25,19 +28,78 @@ func ownKernel(name string) (*Kernel, bool) {
 	return &Kernel{Metric: Function, shape: ownShape, spectral: ownSpectral, function: f, name: name}, f != nil
 }
 
-// WithGram returns the kernel of precomputed values for rows of which row i of gram has the values, and
-// for new rows. Rows that the values are of are unit vectors: ids[i] is the column of row i.
-func (k *Kernel) WithGram(gram *mat.Dense, ids []int) *Kernel {
+// Gram returns the kernel of the precomputed values of training rows, of which row i of X has those with
+// all training rows, and unit vectors in place of the rows. ids are the row numbers of rows that were
+// selected from others, whose columns are selected too; nil for all rows.
+func (k *Kernel) Gram(ctx context.Context, X mat.Matrix, ids []int) (*Kernel, *sparse.CSR, error) {
+	gram, _ := k.NewRows(design.ToFloat64(design.Native(X))).(*mat.Dense)
+	n, d := gram.Dims()
+	if ids == nil && n != d {
+		return nil, nil, fmt.Errorf("kernel: precomputed: the Gram matrix of the training rows must be square, got %d×%d", n, d)
+	}
+	if ids == nil {
+		ids = make([]int, n)
+		for i := range ids {
+			ids[i] = i
+		}
+	}
+	for _, id := range ids {
+		if id >= d {
+			return nil, nil, fmt.Errorf("kernel: precomputed: must have a kernel value with each of the training rows, row %d "+
+				"has %d values; the Gram matrix must be square", id, d)
+		}
+	}
+	if err := CheckSymmetric(ctx, gram, ids); err != nil {
+		return nil, nil, fmt.Errorf("kernel: precomputed: %w", err)
+	}
 	out := *k
-	out.gram = make(map[int][]float64, len(ids))
+	out.gram = make(map[int][]float64, n)
 	for i, id := range ids {
 		out.gram[id] = gram.RawRowView(i)
 	}
-	return &out
+	return &out, units(ids, d), nil
 }
 
-// Units returns unit vectors of d columns: rows that a kernel of precomputed values knows by their number.
-func Units(ids []int, d int) *sparse.CSR {
+// NewRows returns new rows of a kernel of precomputed values as dense rows, because sparse rows are
+// training rows, and the rows of other kernels as they are.
+func (k *Kernel) NewRows(X mat.Matrix) mat.Matrix {
+	if m, ok := X.(*sparse.CSR); ok && k.Metric == Precomputed {
+		return m.Dense()
+	}
+	return X
+}
+
+// SymmetryTol is the tolerance of the difference of two entries of a Gram matrix in transposed positions,
+// relative to the largest entry.
+const SymmetryTol = 1e-8
+
+// CheckSymmetric returns an error for the first pair of rows of a Gram matrix whose values differ: column
+// ids[i] is that of row i.
+func CheckSymmetric(ctx context.Context, gram *mat.Dense, ids []int) error {
+	largest := max(mat.Max(gram), -mat.Min(gram))
+	bad := make([]int, len(ids)) // 1 + the first column, by row
+	kern.Parallel(len(ids), 16, func(lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			row := gram.RawRowView(i)
+			for j, id := range ids[:i] {
+				if !(math.Abs(row[id]-gram.At(j, ids[i])) <= SymmetryTol*largest) {
+					bad[i] = 1 + j
+					break
+				}
+			}
+		}
+	})
+	for i, j := range bad {
+		if j--; j >= 0 {
+			return fmt.Errorf("the Gram matrix must be symmetric, got %v in row %d, column %d and %v in the transposed position",
+				gram.At(i, ids[j]), ids[i], ids[j], gram.At(j, ids[i]))
+		}
+	}
+	return ctxerr.Check(ctx)
+}
+
+// units returns unit vectors of d columns: rows that a kernel of precomputed values knows by their number.
+func units(ids []int, d int) *sparse.CSR {
 	indptr, indices := make([]int, len(ids)+1), make([]uint32, len(ids))
 	for i, id := range ids {
 		indptr[i+1], indices[i] = i+1, uint32(id)
