@@ -250,10 +250,10 @@ var Allowed = map[string][]string{
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/profile", "compare"},
 	"internal/experiment/config": {"internal/yamlnode", "internal/reader", "internal/mlflow",
-		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
+		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "kernel", "param",
 		"internal/conformal", "internal/metricinput", "internal/paramkind"},
 	"internal/experiment/dataload": {"internal/experiment/config", "internal/files", "datasets", "datasets/...",
-		"metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
+		"metrics", "param", "internal/memory", "internal/pairwise", "internal/rowfile", "internal/reader"},
 	"internal/experiment/validate": {"internal/reader", "internal/experiment/config", "internal/files",
 		"internal/experiment/dataload", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin",
 		"param"},

@@ -1,0 +1,182 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/kernel"
+)
+
+// writeNPY writes a matrix as numpy does.
+func writeNPY(t *testing.T, path string, m mat.Matrix) {
+	t.Helper()
+	n, d := m.Dims()
+	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", n, d)
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
+	var b bytes.Buffer
+	b.WriteString("\x93NUMPY\x01\x00")
+	binary.Write(&b, binary.LittleEndian, uint16(len(header)))
+	b.WriteString(header)
+	for i := range n {
+		binary.Write(&b, binary.LittleEndian, mat.Row(nil, i, m))
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pairsOfCharacters is a string kernel: the cosine of the counts of pairs of neighboring characters.
+func pairsOfCharacters(a, b string) float64 {
+	count := func(s string) map[string]float64 {
+		out := map[string]float64{}
+		for i := range len(s) - 1 {
+			out[s[i:i+2]]++
+		}
+		return out
+	}
+	dot := func(a, b map[string]float64) (sum float64) {
+		for pair, n := range a {
+			sum += n * b[pair]
+		}
+		return sum
+	}
+	x, y := count(a), count(b)
+	return dot(x, y) / math.Sqrt(dot(x, x)*dot(y, y))
+}
+
+var gramWords = func() (out []string) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for range 70 {
+		word := ""
+		for range 4 + rng.IntN(5) {
+			word += string("abcde"[rng.IntN(5)])
+		}
+		out = append(out, word)
+	}
+	return out
+}()
+
+// gramFiles writes rows with the number of a word and targets, and the Gram matrices of the words: 50 rows to train
+// on and 20 to test on.
+func gramFiles(t *testing.T) {
+	t.Helper()
+	K := mat.NewDense(70, 70, nil)
+	for i, a := range gramWords {
+		for j, b := range gramWords {
+			K.Set(i, j, pairsOfCharacters(a, b))
+		}
+	}
+	writeNPY(t, "K.npy", K.Slice(0, 50, 0, 50))
+	writeNPY(t, "Kt.npy", K.Slice(50, 70, 0, 50))
+	for name, at := range map[string][2]int{"train.csv": {0, 50}, "test.csv": {50, 70}} {
+		text := "word,y,class\n"
+		for i := at[0]; i < at[1]; i++ {
+			y := float64(strings.Count(gramWords[i], "ab")) + float64(len(gramWords[i]))/4
+			text += fmt.Sprintf("%d,%g,%s\n", i, y, []string{"no", "yes"}[strings.Count(gramWords[i], "a")%2])
+		}
+		put(t, name, text)
+	}
+}
+
+// A Gram matrix in data.gram gives the model of the same kernel as a function of the rows: its search, its test
+// scores and the predictions of its model file.
+func TestGramMatrices(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gramFiles(t)
+	err := kernel.Register("experiment_words", func(x, y []float64) float64 {
+		return pairsOfCharacters(gramWords[int(x[0])], gramWords[int(y[0])])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ model, target, drop, settings, axis string }{
+		{"kernel_ridge", "y", "class", "", "alpha: [0.01, 0.1, 1]"},
+		{"kernel_ridge_classifier", "class", "y", "", "alpha: [0.01, 0.1, 1]"},
+		{"kernel_svm", "class", "y", "tol: 1e-12, ", "C: [0.1, 1, 10]"},
+		{"kernel_svr", "y", "class", "tol: 1e-12, epsilon: 0.1, ", "C: [0.1, 1, 10]"},
+	} {
+		document := func(kernel, gram, out string) string {
+			return fmt.Sprintf(`
+data: {train: train.csv, test: test.csv, target: %s, drop: [%s]%s}
+pipeline: [{%s: {%skernel: %s}}]
+search: {grid: {%s.%s}, folds: 4}
+output: {dir: %s}
+`, c.target, c.drop, gram, c.model, c.settings, kernel, c.model, c.axis, out)
+		}
+		want := execute(t, spec(t, document("experiment_words", "", c.model+"-own")))
+		loaded := spec(t, document("precomputed", ", gram: {train: K.npy, test: Kt.npy}", c.model+"-gram"))
+		got := execute(t, loaded)
+		if got.Features != 50 || got.Rows.Train != 50 || got.Rows.Test != 20 {
+			t.Errorf("%s: %d features, %+v rows", c.model, got.Features, got.Rows)
+		}
+		if a, b := got.Search.Best, want.Search.Best; math.Abs(a.Mean-b.Mean) > 1e-9 || fmt.Sprint(a.Params) != fmt.Sprint(b.Params) {
+			t.Errorf("%s: the search found %v, want %v", c.model, a, b)
+		}
+		for name, v := range want.Test {
+			if math.Abs(got.Test[name]-v) > 1e-9 {
+				t.Errorf("%s: %s is %v, want %v", c.model, name, got.Test[name], v)
+			}
+		}
+		// the saved model, by the values of new rows
+		equalPredictions(t, c.model, predictedNumbers(t, c.model+"-gram", "Kt.npy"), predictedNumbers(t, c.model+"-own", "test.csv"))
+		again, err := Load(context.Background(), c.model+"-gram/spec.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Data.Gram != loaded.Data.Gram {
+			t.Errorf("%s: the saved experiment has %+v, want %+v", c.model, again.Data.Gram, loaded.Data.Gram)
+		}
+	}
+}
+
+// predictedNumbers returns the numbers among the predictions of a model file.
+func predictedNumbers(t *testing.T, model, data string) (out [][]float64) {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := Predict(context.Background(), model, data, &b, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		var numbers []float64
+		for j, field := range row {
+			if v, err := strconv.ParseFloat(field, 64); err == nil && rows[0][j] != "truth" {
+				numbers = append(numbers, v)
+			}
+		}
+		out = append(out, numbers)
+	}
+	return out
+}
+
+func equalPredictions(t *testing.T, name string, got, want [][]float64) {
+	t.Helper()
+	if len(got) != len(want) || len(want) == 0 {
+		t.Fatalf("%s: %d predictions, want %d", name, len(got), len(want))
+	}
+	for i := range want {
+		if len(got[i]) != len(want[i]) || len(want[i]) < 2 {
+			t.Fatalf("%s: row %d: %v, want %v", name, i, got[i], want[i])
+		}
+		for j, v := range want[i] {
+			if math.Abs(got[i][j]-v) > 1e-9*max(1, math.Abs(v)) {
+				t.Errorf("%s: row %d: %v, want %v", name, i, got[i], want[i])
+				break
+			}
+		}
+	}
+}
