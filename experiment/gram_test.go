@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,4 +180,129 @@ func equalPredictions(t *testing.T, name string, got, want [][]float64) {
 			}
 		}
 	}
+}
+
+// Gram matrices that do not fit the rows are errors with their places, all at once and before a run.
+func TestWrongGramMatrices(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gramFiles(t)
+	K := mat.NewDense(50, 50, nil)
+	for i := range 50 {
+		K.Set(i, i, 1)
+	}
+	writeNPY(t, "narrow.npy", K.Slice(0, 50, 0, 49))
+	writeNPY(t, "small.npy", K.Slice(0, 49, 0, 49))
+	K.Set(3, 7, 1e-3)
+	writeNPY(t, "asymmetric.npy", K)
+	K.Set(3, 7, math.NaN())
+	writeNPY(t, "missing.npy", K)
+	const document = `
+data:
+  train: train.csv
+  test: test.csv
+  target: y
+  drop: [class]
+  gram:
+    train: K.npy
+    test: Kt.npy
+pipeline: [{kernel_ridge: {kernel: precomputed}}]
+`
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(document)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		set  []Override
+		want []string
+	}{
+		{[]Override{set("data.gram.train", "narrow.npy"), set("data.gram.test", "small.npy")}, []string{
+			"--set: data.gram.train: narrow.npy: the Gram matrix must be square, got 50×49",
+			"--set: data.gram.test: small.npy: must have a row for each of the 20 rows of test.csv, got 49×49",
+			"--set: data.gram.test: small.npy: must have a column for each of the 50 rows of train.csv, got 49×49"}},
+		{[]Override{set("data.gram.train", "small.npy")}, []string{
+			"--set: data.gram.train: small.npy: must have a row for each of the 50 rows of train.csv, got 49×49"}},
+		{[]Override{set("data.gram.train", "asymmetric.npy")}, []string{"--set: data.gram.train: asymmetric.npy: the Gram " +
+			"matrix must be symmetric, got 0 in row 7, column 3 and 0.001 in the transposed position"}},
+		{[]Override{set("data.gram.train", "missing.npy")}, []string{
+			"--set: data.gram.train: missing.npy: must be finite, got NaN in row 3, column 7"}},
+		{[]Override{set("data.gram.train", "none.npy"), set("data.gram.test", "train.csv")}, []string{
+			"--set: data.gram.train: none.npy: no such file or directory", "--set: data.gram.test: train.csv: not an array"}},
+		{[]Override{set("data.gram.train", ""), set("data.stream", "always")}, []string{
+			"data.gram.train: missing: must be the file of the Gram matrix of the training rows",
+			"--set: data.stream: must be auto or never with data.gram, got \"always\""}},
+		{[]Override{set("data.test", "")}, []string{"spec.yaml:9:5: data.gram.test: requires data.test"}},
+		{[]Override{set("data.gram.test", "")}, []string{"data.gram.test: missing: must be a file with a row for each row of " +
+			"data.test"}},
+		{[]Override{set("kernel_ridge.kernel", "gaussian")}, []string{"spec.yaml:7:3: data.gram: requires a step with kernel: " +
+			"precomputed"}},
+	} {
+		_, err := Parse(context.Background(), "spec.yaml", []byte(document), c.set...)
+		if err == nil {
+			t.Errorf("%v: no error", c.set)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: error\n%v\nwant\n%s", c.set, err, want)
+			}
+		}
+	}
+}
+
+// Rows without a target are left out of the Gram matrix too, and test rows may be split off.
+func TestGramMatrixOfSomeRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gramFiles(t)
+	text := strings.Split(fileText(t, "train.csv"), "\n")
+	for _, row := range []int{3, 30} {
+		fields := strings.Split(text[1+row], ",")
+		text[1+row] = fields[0] + ",," + fields[2]
+	}
+	put(t, "train.csv", strings.Join(text, "\n"))
+	words := gramWords
+	if err := kernel.Register("experiment_some_words", func(x, y []float64) float64 {
+		return pairsOfCharacters(words[int(x[0])], words[int(y[0])])
+	}); err != nil {
+		t.Fatal(err)
+	}
+	document := func(kernel, gram, out string) string {
+		return fmt.Sprintf(`
+data: {train: train.csv, split: {test: 0.3}, target: y, drop: [class], missing_target: drop%s}
+pipeline: [{kernel_ridge: {kernel: %s, alpha: 0.1}}]
+output: {dir: %s}
+`, gram, kernel, out)
+	}
+	want := execute(t, spec(t, document("experiment_some_words", "", "own")))
+	got := execute(t, spec(t, document("precomputed", ", gram: {train: K.npy}", "gram")))
+	if got.Rows != want.Rows || math.Abs(got.Test["r2"]-want.Test["r2"]) > 1e-9 {
+		t.Errorf("%+v rows, R² %v; want %+v and %v", got.Rows, got.Test["r2"], want.Rows, want.Test["r2"])
+	}
+	equalPredictions(t, "some rows", predictedNumbers(t, "gram", "K.npy"), predictedNumbers(t, "own", "train.csv"))
+	for _, column := range []string{"row", "truth"} {
+		if a, b := columnOf(t, "gram/predictions.csv", column), columnOf(t, "own/predictions.csv", column); a != b {
+			t.Errorf("%s of predictions.csv: %s, want %s", column, a, b)
+		}
+	}
+}
+
+func fileText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// columnOf returns the fields of a column of a CSV file, separated by spaces.
+func columnOf(t *testing.T, path, name string) string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(fileText(t, path))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, out := slices.Index(rows[0], name), ""
+	for _, row := range rows[1:] {
+		out += row[at] + " "
+	}
+	return out
 }

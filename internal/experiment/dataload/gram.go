@@ -11,13 +11,15 @@ import (
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/param"
 )
 
-// GramFiles opens the Gram matrices of the spec, nil for none, and checks their shapes, which are in
-// their headers.
+// GramFiles opens the Gram matrices of the spec, nil for none, and checks by their headers that they have
+// numbers and that the one of the training rows is square.
 func GramFiles(ctx context.Context, spec config.Spec) (train, test datasets.Source, errs param.FieldErrors) {
 	add := func(path, file, format string, args ...any) {
 		errs = append(errs, spec.Locate(path, param.FieldError{Problem: file + ": " + fmt.Sprintf(format, args...)}))
@@ -32,7 +34,7 @@ func GramFiles(ctx context.Context, spec config.Spec) (train, test datasets.Sour
 		}
 		source, err := npy.Open(ctx, part.file, npy.Options{FS: spec.Data.FS})
 		if err != nil {
-			errs = append(errs, FieldErrors(spec, part.path, err)...)
+			errs = append(errs, FieldErrors(spec, part.path, files.Tell(err))...)
 			continue
 		}
 		for _, c := range source.Schema().Columns {
@@ -47,15 +49,8 @@ func GramFiles(ctx context.Context, spec config.Spec) (train, test datasets.Sour
 	if train == nil {
 		return train, test, errs
 	}
-	n, cols := train.Dims()
-	if n != cols {
+	if n, cols := train.Dims(); n != cols {
 		add("data.gram.train", gram.Train, "the Gram matrix must be square, got %d×%d", n, cols)
-	}
-	if test == nil {
-		return train, test, errs
-	}
-	if m, values := test.Dims(); values != cols {
-		add("data.gram.test", gram.Test, "must have a column for each of the %d training rows, got %d×%d", cols, m, values)
 	}
 	return train, test, errs
 }
@@ -65,6 +60,7 @@ func openGram(ctx context.Context, spec config.Spec, train, test datasets.Source
 	error) {
 	gram, testGram, errs := GramFiles(ctx, spec)
 	from, testFrom := spec.Data.Where()
+	trained := -1 // rows of the training file
 	for _, part := range []struct {
 		path, file, rows, of string
 		gram                 datasets.Source
@@ -73,7 +69,7 @@ func openGram(ctx context.Context, spec config.Spec, train, test datasets.Source
 		{"data.gram.train", spec.Data.Gram.Train, "data.train", from.String(), gram, &train},
 		{"data.gram.test", spec.Data.Gram.Test, "data.test", testFrom.String(), testGram, &test},
 	} {
-		if part.gram == nil || *part.to == nil {
+		if *part.to == nil {
 			continue
 		}
 		rows, err := datasets.ReadAll(ctx, rowsource.DropInputs(*part.to))
@@ -84,17 +80,32 @@ func openGram(ctx context.Context, spec config.Spec, train, test datasets.Source
 		if s, ok := (*part.to).(rowsource.FilteredSource); ok {
 			skipped = s.SkippedRows()
 		}
-		if n, _ := part.gram.Dims(); n != rows.Rows()+len(skipped) {
-			errs = append(errs, spec.Locate(part.path, param.FieldError{Problem: fmt.Sprintf(
-				"%s: must have a row for each of the %d rows of %s, got %d", part.file, rows.Rows()+len(skipped), part.of, n)}))
+		all := rows.Rows() + len(skipped)
+		if trained < 0 {
+			trained = all
+		}
+		if part.gram == nil {
 			continue
+		}
+		add := func(format string, args ...any) {
+			errs = append(errs, spec.Locate(part.path, param.FieldError{Problem: part.file + ": " + fmt.Sprintf(format, args...)}))
+		}
+		n, cols := part.gram.Dims()
+		if n != all {
+			add("must have a row for each of the %d rows of %s, got %d×%d", all, part.of, n, cols)
+		}
+		if part.rows == "data.test" && cols != trained {
+			add("must have a column for each of the %d rows of %s, got %d×%d", trained, from, n, cols)
 		}
 		if errs != nil {
 			continue
 		}
-		of, err := datasets.ReadAll(ctx, part.gram)
+		var of datasets.Set
+		if err = memory.Check(8 * int64(n) * int64(cols)); err == nil {
+			of, err = datasets.ReadAll(ctx, part.gram)
+		}
 		if err == nil {
-			err = checkGram(ctx, of.X.(*mat.Dense), part.gram == gram)
+			err = checkGram(ctx, of.X.(*mat.Dense), part.rows == "data.train")
 		}
 		if err != nil {
 			if ctx.Err() != nil {
