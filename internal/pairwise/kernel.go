@@ -22,7 +22,7 @@ type Kernel struct {
 	spectral  spectral.Kernel
 	products  []productKernel   // of a kernel of columns
 	function  kernel.Func       // of a registered kernel
-	name      string            // of the function
+	name      string            // of a kernel of the caller
 	gram      map[int][]float64 // precomputed values of training rows, by their number
 }
 

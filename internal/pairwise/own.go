@@ -22,7 +22,7 @@ var ownSpectral = spectral.Kernel{Power: 0, Columns: true}
 // ownKernel returns a registered kernel, or one of precomputed values.
 func ownKernel(name string) (*Kernel, bool) {
 	if name == string(kernel.Precomputed) {
-		return &Kernel{Metric: Precomputed, shape: ownShape, spectral: ownSpectral}, true
+		return &Kernel{Metric: Precomputed, shape: ownShape, spectral: ownSpectral, name: name}, true
 	}
 	f := kernel.Name(name).Func()
 	return &Kernel{Metric: Function, shape: ownShape, spectral: ownSpectral, function: f, name: name}, f != nil
@@ -96,6 +96,64 @@ func CheckSymmetric(ctx context.Context, gram *mat.Dense, ids []int) error {
 		}
 	}
 	return ctxerr.Check(ctx)
+}
+
+// negativeTol is the tolerance of negative eigenvalues of Gram matrices, relative to the mean of the diagonal.
+const negativeTol = 1e-8
+
+// ErrNegative is the cause of errors and warnings about negative eigenvalues.
+var ErrNegative = errors.New("has an eigenvalue below −1e-8 of the mean of its diagonal")
+
+// CheckOwn returns an error if k is a kernel of the caller, and its matrix of the rows is not finite, not
+// symmetric or has negative eigenvalues. Cost: n³/3 flops for n rows.
+func CheckOwn(ctx context.Context, k *Kernel, x Rows[float64]) error {
+	if !k.IsOwn() {
+		return nil
+	}
+	n := x.Len()
+	lower := kern.Dense(n, n, n, make([]float64, n*n))
+	if err := Matrix(ctx, lower, x, x, k); err != nil {
+		return err
+	}
+	if !kern.AllFinite(lower.Data) {
+		return fmt.Errorf("kernel %s has values that are not finite", k.name)
+	}
+	largest, trace := 0.0, 0.0
+	for _, v := range lower.Data {
+		largest = max(largest, math.Abs(v))
+	}
+	for i := range n {
+		trace += math.Abs(lower.At(i, i))
+		for j := range i {
+			if math.Abs(lower.At(i, j)-lower.At(j, i)) > SymmetryTol*largest {
+				return fmt.Errorf("kernel %s must be symmetric, got %v and %v for the same two rows", k.name, lower.At(i, j),
+					lower.At(j, i))
+			}
+		}
+	}
+	if largest == 0 {
+		return nil
+	}
+	for i := range n {
+		lower.Set(i, i, lower.At(i, i)+negativeTol*trace/float64(n))
+	}
+	_, ok, err := kern.Cholesky(ctx, lower)
+	if err == nil && !ok {
+		err = ErrNegative
+	}
+	return err
+}
+
+// IsOwn reports whether the caller computes the kernel: it is precomputed or registered.
+func (k *Kernel) IsOwn() bool { return k.shape == ownShape }
+
+// RefuseNegative turns an error of [CheckOwn] into that of a method that needs a positive definite kernel.
+func RefuseNegative(k *Kernel, err error) error {
+	if errors.Is(err, ErrNegative) {
+		return fmt.Errorf("kernel %s must be positive definite: its Gram matrix %w; use kernel_svm or kernel_svr, or "+
+			"add a multiple of the identity", k.name, ErrNegative)
+	}
+	return err
 }
 
 // units returns unit vectors of d columns: rows that a kernel of precomputed values knows by their number.

@@ -158,10 +158,8 @@ func checkGram(d *decoder, clash func(a, b, why string)) {
 	case !tested && data.Gram.Test != "":
 		add("data.gram.test", param.FieldError{Problem: "requires data.test, the file of the test rows"})
 	}
+	used := Precomputed(d.spec.Pipeline)
 	precomputed := func(v any) bool { return v == string(kernel.Precomputed) }
-	used := slices.ContainsFunc(param.All(d.spec.Pipeline), func(p param.Param) bool {
-		return p.Name == "kernel" && precomputed(p.Value)
-	})
 	if s := d.spec.Search; s != nil {
 		used = used || slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return slices.ContainsFunc(a.Values, precomputed) })
 	}
@@ -169,6 +167,13 @@ func checkGram(d *decoder, clash func(a, b, why string)) {
 		add("data.gram", param.FieldError{Problem: "requires a step with kernel: precomputed",
 			Hint: "set the kernel of a step, such as kernel_ridge: {kernel: precomputed}"})
 	}
+}
+
+// Precomputed reports whether a step has kernel: precomputed.
+func Precomputed(p pipeline.Pipeline) bool {
+	return slices.ContainsFunc(param.All(p), func(p param.Param) bool {
+		return p.Name == "kernel" && p.Value == string(kernel.Precomputed)
+	})
 }
 
 // checkTask checks that estimator and score support the task, if the file declares it.
