@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // searchedGauss is the gaussian kernel with γ 0.3 as a function.
@@ -100,5 +101,47 @@ func TestSearchesWithOwnKernels(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Searches over landmarks and penalties share their maps with a Gram matrix, and give the same scores.
+func TestSearchesOfLandmarksWithGramMatrices(t *testing.T) {
+	const n = 80
+	rng := rand.New(rand.NewPCG(7, 2))
+	X, K := mat.NewDense(n, 2, nil), mat.NewDense(n, n, nil)
+	y := make([]float64, n)
+	for i := range n {
+		X.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
+		y[i] = math.Sin(2*X.At(i, 0)) + X.At(i, 1) + 0.3*rng.NormFloat64()
+	}
+	for i := range n {
+		for j := range n {
+			K.Set(i, j, searchedGauss(X.RawRowView(i), X.RawRowView(j)))
+		}
+	}
+	scores := func(name kernel.Name, X mat.Matrix) (out []float64, shared []string) {
+		t.Helper()
+		step := transformer.NewNystroem()
+		step.Kernel, step.Gamma = name, kernel.FixedGamma(0.3)
+		s := gridsearch.NewSearch(pipeline.Steps(step).Then(estimator.NewRidge()),
+			gridsearch.Axis{Path: "nystroem.landmarks", Values: []any{5, 10, 20}},
+			gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.01, 0.1, 1.0}})
+		s.Splitter = datasets.KFold{Folds: 4, Shuffle: true, Seed: 3}
+		r, err := s.Run(t.Context(), datasets.Set{X: X, Y: y})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, c := range r.Candidates {
+			out = append(out, c.Folds...)
+		}
+		return out, r.Shared
+	}
+	want, wantShared := scores("gaussian", X)
+	got, shared := scores("precomputed", K)
+	if !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-9 }) {
+		t.Errorf("scores %v, want %v", got, want)
+	}
+	if !slices.Equal(shared, wantShared) || !slices.Contains(shared, "landmarks") {
+		t.Errorf("shared %v, want %v", shared, wantShared)
 	}
 }

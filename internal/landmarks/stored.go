@@ -35,15 +35,21 @@ func (f *Map) Stored() Stored {
 	return s
 }
 
-// Map returns the serialized map, or an error if it is invalid.
-func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
-	var rows mat.Matrix
+// Rows returns the landmarks, nil for none.
+func (s Stored) Rows() mat.Matrix {
 	switch {
 	case s.Dense != nil:
-		rows = s.Dense
+		return s.Dense
 	case s.Sparse != nil:
-		rows = s.Sparse
-	default:
+		return s.Sparse
+	}
+	return nil
+}
+
+// Map returns the serialized map, or an error if it is invalid.
+func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
+	rows := s.Rows()
+	if rows == nil {
 		return nil, errors.New("there are no landmarks")
 	}
 	m, d := rows.Dims()
