@@ -12,11 +12,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/landmarks"
+	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // FittedGaussianProcess is a fitted [GaussianProcess]: the weights of its features with their
@@ -64,13 +67,23 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 	}
 	t := f.outputs()
 	mean, std := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
-	parts := make([]float64, n)
-	err := f.each(ctx, X, func(lo int, Z mat.Matrix) error {
+	parts, err := f.unexplained(ctx, X)
+	if err != nil {
+		return Prediction{}, err
+	}
+	err = f.each(ctx, X, func(lo int, Z mat.Matrix) error {
 		m, _ := Z.Dims()
 		if err := f.score(ctx, mean.RawMatrix().Data[lo*t:(lo+m)*t], Z); err != nil {
 			return err
 		}
-		return relativeVariances(ctx, parts[lo:lo+m], Z, f.mean, f.weight, f.lower)
+		left := parts[lo : lo+m]
+		for i := range m {
+			if left[i] > 0 {
+				row := Z.(*mat.Dense).RawRowView(i)
+				left[i] = max(0, left[i]-f.amplitude[0]/f.noise[0]*kern.Dot(row, row))
+			}
+		}
+		return relativeVariances(ctx, left, Z, f.mean, f.weight, f.lower)
 	})
 	if err != nil {
 		return Prediction{}, err
@@ -86,7 +99,30 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 	return Prediction{Values: mat.Col(nil, 0, mean), Targets: mean, Std: mat.Col(nil, 0, std), StdTargets: std}, nil
 }
 
-// relativeVariances writes 1 + 1/weight + x̃'(LL')⁻¹x̃ for each row x of X to dst: the variance of
+// unexplained returns amplitude/noise·k(x, x) of the rows of X for a kernel of the caller, of which the features
+// have a part only, and zeros for other kernels.
+func (f *FittedGaussianProcess) unexplained(ctx context.Context, X mat.Matrix) (out []float64, err error) {
+	n, _ := X.Dims()
+	k := f.features
+	switch {
+	case k.own == nil:
+		return make([]float64, n), nil
+	case k.name == string(kernel.Precomputed):
+		out = slices.Repeat([]float64{k.diagonal}, n)
+	default:
+		if X, err = checkInputs(ctx, X, f.InputWidth()); err != nil {
+			return nil, err
+		}
+		rows := pairwise.NewRows[float64](k.kernel.Frame(k.gamma, X), design.ToFloat64(X))
+		if out, err = pairwise.Diagonal(k.kernel, rows); err != nil {
+			return nil, err
+		}
+	}
+	kern.Scale(f.amplitude[0]/f.noise[0], out) // the ratio of all targets
+	return out, nil
+}
+
+// relativeVariances adds 1 + 1/weight + x̃'(LL')⁻¹x̃ for each row x of X to dst: the variance of
 // a new observation relative to that of the noise. Weight 0 means no intercept.
 func relativeVariances(ctx context.Context, dst []float64, X mat.Matrix, mean []float64, weight float64,
 	lower *mat.Dense) error {
@@ -112,7 +148,7 @@ func relativeVariances(ctx context.Context, dst []float64, X mat.Matrix, mean []
 			if weight > 0 {
 				variance += 1 / weight
 			}
-			dst[lo+i] = variance
+			dst[lo+i] += variance
 		}
 	}
 	return nil
@@ -275,6 +311,19 @@ type kernelFeatures struct {
 	nu, shape float64
 	gamma     []float64
 	of        fourier.Map
+
+	own      *landmarks.Map   // of a kernel of the caller, nil for others
+	kernel   *pairwise.Kernel // of own
+	diagonal float64          // k(x, x) of precomputed
+}
+
+// lookUp sets the kernel of the caller.
+func (k *kernelFeatures) lookUp() error {
+	var ok bool
+	if k.kernel, ok = pairwise.NewKernel(k.name, spectral.Shape{}); !ok || !k.kernel.IsOwn() {
+		return fmt.Errorf("kernel %s is not known; call kernel.Register for a kernel of the program", k.name)
+	}
+	return nil
 }
 
 // finish makes the map of the draws.
@@ -288,11 +337,17 @@ func (k *kernelFeatures) outputWidth() int {
 	if k.name == linearKernel {
 		return k.width
 	}
+	if k.own != nil {
+		return k.own.Width()
+	}
 	return k.of.Width()
 }
 
 // mapTo writes the features of rows, dense in float64 or sparse.
 func (k *kernelFeatures) mapTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	if k.own != nil {
+		return k.own.Float64(ctx, design.View(dst), k.kernel.NewRows(X))
+	}
 	return k.of.Float64.Transform(ctx, design.View(dst), X)
 }
 
@@ -307,13 +362,17 @@ func (k *kernelFeatures) state(s *model.State) {
 		s.Require(k.width > 0, "there are no inputs")
 		return
 	}
+	kernel, known := spectral.FourierKernel(k.name, spectral.Shape{Nu: k.nu, Alpha: k.shape})
+	if s.Err() == nil && !known {
+		k.ownState(s)
+		return
+	}
 	draws := k.of.Draws
 	s.Matrix("base", &draws.Base)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	kernel, known := spectral.FourierKernel(k.name, spectral.Shape{Nu: k.nu, Alpha: k.shape})
-	s.Require(known && spectral.IsResolved(k.name, len(k.gamma)), "the kernel is not known")
+	s.Require(spectral.IsResolved(k.name, len(k.gamma)), "the kernel is not known")
 	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma),
 		"frequencies and gamma do not fit")
 	s.Require(!slices.ContainsFunc(append([]float64{k.nu, k.shape}, k.gamma...),
@@ -327,6 +386,33 @@ func (k *kernelFeatures) state(s *model.State) {
 		if err := k.finish(kernel, draws); err != nil {
 			s.Fail("%v", err)
 		}
+	}
+}
+
+// ownState serializes the landmarks of a kernel of the caller.
+func (k *kernelFeatures) ownState(s *model.State) {
+	stored := landmarks.Stored{}
+	if !s.Restoring() {
+		stored = k.own.Stored()
+	}
+	rows := stored.Rows()
+	rowsState(s, &rows)
+	s.Floats("factor", &stored.Factor)
+	s.Float("diagonal", &k.diagonal)
+	if !s.Restoring() || s.Err() != nil {
+		return
+	}
+	stored.Dense, _ = rows.(*mat.Dense)
+	stored.Sparse, _ = rows.(*sparse.CSR)
+	err := k.lookUp()
+	s.Require(k.name != string(kernel.Precomputed) || pairwise.IsUnits(rows),
+		"the rows of a precomputed kernel must be unit vectors")
+	s.Require(kern.AllFinite(k.gamma) && k.diagonal >= 0 && k.diagonal <= math.MaxFloat64, "gamma or diagonal is not valid")
+	if err == nil && s.Err() == nil {
+		k.own, err = stored.Map(k.kernel, k.gamma)
+	}
+	if err != nil {
+		s.Fail("%v", err)
 	}
 }
 

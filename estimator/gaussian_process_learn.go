@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,10 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -46,6 +49,10 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 	if s.Kernel == linearKernel {
 		return &kernelFeatures{name: string(s.Kernel), width: r.Cols}, learnedWidths{}, nil
 	}
+	if s.Kernel.IsOwn() {
+		f, err := s.ownFeatures(ctx, src)
+		return f, learnedWidths{}, err
+	}
 	k, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	var w learnedWidths
 	var err error
@@ -59,6 +66,40 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 	}
 	f, err := s.draw(ctx, k, w.gamma)
 	return f, w, err
+}
+
+// ownFeatures returns the features of a kernel of the caller.
+func (s GaussianProcess) ownFeatures(ctx context.Context, src datasets.Source) (*kernelFeatures, error) {
+	set, err := datasets.ReadAll(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	spec := kernelridge.Spec{Kernel: s.Kernel, Gamma: kernel.FixedGamma(1), Seed: s.Seed}
+	rows, own, err := spec.Landmarks(ctx, set, s.Features)
+	if err != nil {
+		return nil, err
+	}
+	f := &kernelFeatures{name: string(s.Kernel), nu: s.Nu, shape: s.Shape, gamma: rows.Gamma, own: own}
+	if s.Kernel != kernel.Precomputed {
+		return f, f.lookUp()
+	}
+	frame, err := rows.Frame(rows.X)
+	if err != nil {
+		return nil, err
+	}
+	diagonal, err := pairwise.Diagonal(rows.Kernel, pairwise.NewRows[float64](frame, rows.X))
+	if err != nil {
+		return nil, err
+	}
+	f.diagonal = diagonal[0]
+	for i, v := range diagonal {
+		if math.Abs(v-f.diagonal) > pairwise.SymmetryTol*math.Abs(f.diagonal) {
+			return nil, set.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("kernel: precomputed: the diagonal of the Gram matrix "+
+				"must be the same number for all rows, got %v and %v; divide each value by the root of the two on the diagonal",
+				f.diagonal, v)}, 0)
+		}
+	}
+	return f, f.lookUp()
 }
 
 // draw draws the features for a γ of each input.

@@ -256,8 +256,11 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*kernelridge.Rows,
 // Matrix returns the matrix of rows of X, whose rows are computed and cached as they are used.
 func (s Spec) Matrix(rows *kernelridge.Rows, X mat.Matrix) (*smo.Matrix, error) {
 	f, err := rows.Frame(X)
+	if err != nil {
+		return nil, err
+	}
 	n, _ := X.Dims()
-	return smo.NewMatrix(rows.Kernel, f, X, s.cacheBytes(n)), err
+	return smo.NewMatrix(rows.Kernel, f, X, s.cacheBytes(n))
 }
 
 // Fit fits a model to rows in memory.
