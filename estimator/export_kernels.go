@@ -73,7 +73,7 @@ func (k *kernelFeatures) export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	case k.name == linearKernel:
 		return rows, nil
 	case k.own != nil:
-		return graph.Value{}, k.kernel.CheckExport(k.name)
+		return graph.Value{}, k.own.Kernel.CheckExport(k.name)
 	}
 	return k.of.Export(g, rows), nil
 }

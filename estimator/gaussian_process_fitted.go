@@ -12,14 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/landmarks"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // FittedGaussianProcess is a fitted [GaussianProcess]: the weights of its features with their
@@ -113,8 +112,7 @@ func (f *FittedGaussianProcess) unexplained(ctx context.Context, X mat.Matrix) (
 		if X, err = checkInputs(ctx, X, f.InputWidth()); err != nil {
 			return nil, err
 		}
-		rows := pairwise.NewRows[float64](k.kernel.Frame(k.gamma, X), design.ToFloat64(X))
-		if out, err = pairwise.Diagonal(k.kernel, rows); err != nil {
+		if out, err = k.own.Diagonal(design.ToFloat64(X)); err != nil {
 			return nil, err
 		}
 	}
@@ -312,18 +310,8 @@ type kernelFeatures struct {
 	gamma     []float64
 	of        fourier.Map
 
-	own      *landmarks.Map   // of a kernel of the caller, nil for others
-	kernel   *pairwise.Kernel // of own
-	diagonal float64          // k(x, x) of precomputed
-}
-
-// lookUp sets the kernel of the caller.
-func (k *kernelFeatures) lookUp() error {
-	var ok bool
-	if k.kernel, ok = pairwise.NewKernel(k.name, spectral.Shape{}); !ok || !k.kernel.IsOwn() {
-		return fmt.Errorf("kernel %s is not known; call kernel.Register for a kernel of the program", k.name)
-	}
-	return nil
+	own      *kernelridge.OwnFeatures // of a kernel of the caller, nil for others
+	diagonal float64                  // k(x, x) of precomputed
 }
 
 // finish makes the map of the draws.
@@ -346,7 +334,7 @@ func (k *kernelFeatures) outputWidth() int {
 // mapTo writes the features of rows, dense in float64 or sparse.
 func (k *kernelFeatures) mapTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	if k.own != nil {
-		return k.own.Float64(ctx, design.View(dst), k.kernel.NewRows(X))
+		return k.own.Transform(ctx, dst, X)
 	}
 	return k.of.Float64.Transform(ctx, design.View(dst), X)
 }
@@ -395,25 +383,18 @@ func (k *kernelFeatures) ownState(s *model.State) {
 	if !s.Restoring() {
 		stored = k.own.Stored()
 	}
-	rows := stored.Rows()
-	rowsState(s, &rows)
-	s.Floats("factor", &stored.Factor)
+	stored.State(s)
 	s.Float("diagonal", &k.diagonal)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	stored.Dense, _ = rows.(*mat.Dense)
-	stored.Sparse, _ = rows.(*sparse.CSR)
-	err := k.lookUp()
-	s.Require(k.name != string(kernel.Precomputed) || pairwise.IsUnits(rows),
-		"the rows of a precomputed kernel must be unit vectors")
-	s.Require(kern.AllFinite(k.gamma) && k.diagonal >= 0 && k.diagonal <= math.MaxFloat64, "gamma or diagonal is not valid")
-	if err == nil && s.Err() == nil {
-		k.own, err = stored.Map(k.kernel, k.gamma)
-	}
-	if err != nil {
+	var err error
+	if k.own, err = kernelridge.RestoreOwnFeatures(kernel.Name(k.name), stored); err != nil {
 		s.Fail("%v", err)
+		return
 	}
+	s.Require(len(k.gamma) == k.own.Inputs(), "landmarks and gamma do not fit")
+	s.Require(k.diagonal >= 0 && k.diagonal <= math.MaxFloat64, "the diagonal is not a number ≥ 0")
 }
 
 // State serializes the model.

@@ -74,20 +74,15 @@ func (s GaussianProcess) ownFeatures(ctx context.Context, src datasets.Source) (
 	if err != nil {
 		return nil, err
 	}
-	spec := kernelridge.Spec{Kernel: s.Kernel, Gamma: kernel.FixedGamma(1), Seed: s.Seed}
-	rows, own, err := spec.Landmarks(ctx, set, s.Features)
+	own, rows, err := kernelridge.NewOwnFeatures(ctx, s.Kernel, set, s.Features, s.Seed)
 	if err != nil {
 		return nil, err
 	}
 	f := &kernelFeatures{name: string(s.Kernel), nu: s.Nu, shape: s.Shape, gamma: rows.Gamma, own: own}
 	if s.Kernel != kernel.Precomputed {
-		return f, f.lookUp()
+		return f, nil
 	}
-	frame, err := rows.Frame(rows.X)
-	if err != nil {
-		return nil, err
-	}
-	diagonal, err := pairwise.Diagonal(rows.Kernel, pairwise.NewRows[float64](frame, rows.X))
+	diagonal, err := own.Diagonal(rows.X)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +94,7 @@ func (s GaussianProcess) ownFeatures(ctx context.Context, src datasets.Source) (
 				f.diagonal, v)}, 0)
 		}
 	}
-	return f, f.lookUp()
+	return f, nil
 }
 
 // draw draws the features for a γ of each input.

@@ -403,22 +403,12 @@ func (f *FittedNystroem) State(s *model.State) {
 	if !s.Restoring() {
 		stored = f.features.Stored()
 	}
-	compressed := stored.Sparse != nil
 	s.String("kernel", &f.kernelName)
 	s.Float("nu", &f.shape.Nu)
 	s.Float("alpha", &f.shape.Alpha)
 	f.shape.State(s, f.kernelName)
 	s.Floats("gamma", &f.gamma)
-	s.Bool("sparse", &compressed)
-	if s.Err() != nil {
-		return
-	}
-	if compressed {
-		s.Sparse("landmarks", &stored.Sparse)
-	} else {
-		s.Matrix("landmarks", &stored.Dense)
-	}
-	s.Floats("factor", &stored.Factor)
+	stored.State(s)
 	if s.Restoring() && s.Err() == nil {
 		f.restore(s, stored)
 	}
@@ -437,8 +427,6 @@ func (f *FittedNystroem) restore(s *model.State, stored landmarks.Stored) {
 	}
 	factors := f.kernel.Factors(f.gamma)
 	s.Require(allFinite(factors), "a gamma overflows")
-	s.Require(f.kernelName != string(kernel.Precomputed) || pairwise.IsUnits(stored.Rows()),
-		"the rows of a precomputed kernel must be unit vectors")
 	if s.Err() != nil {
 		return
 	}

@@ -135,7 +135,7 @@ var Allowed = map[string][]string{
 	// The kernels themselves, of all pairs of rows.
 	"internal/pairwise": {"graph", "kernel", "internal/spectral", "internal/design", "internal/kern", "sparse"},
 	"internal/landmarks": {"graph", "internal/pairwise", "internal/spectral", "internal/design", "internal/kern",
-		"internal/memory", "sparse"},
+		"internal/memory", "model", "sparse"},
 
 	// Learned scales, on the same kind of features.
 	"internal/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
@@ -187,7 +187,7 @@ var Allowed = map[string][]string{
 	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
 	// hyperplanes.
 	"estimator/cluster": {"internal/registry", "graph", "estimator", "datasets", "datasets/pass", "param",
-		"model", "internal/kmeans",
+		"model", "kernel", "internal/kernelridge", "internal/landmarks", "internal/kmeans",
 		"internal/singular", "internal/design", "internal/kern", "internal/memory"},
 	"estimator/anomaly": {"internal/registry", "graph", "estimator", "datasets", "param", "model",
 		"internal/oneclass", "internal/design",

@@ -3,6 +3,8 @@ package kernelridge
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -10,12 +12,22 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/landmarks"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
-// Landmarks returns the map of rows of positive weight of a set: of all of them, or of as many as most that randomly
-// pivoted Cholesky selects. Inner products of its features are the kernel values of these rows.
-func (s Spec) Landmarks(ctx context.Context, set datasets.Set, most int) (*Rows, *landmarks.Map, error) {
-	rows, err := s.Resolve(ctx, set)
+// OwnFeatures are features of a kernel of the caller: those of [landmarks.Map], whose inner products are the
+// kernel values of the landmarks.
+type OwnFeatures struct {
+	*landmarks.Map
+	Kernel *pairwise.Kernel
+}
+
+// NewOwnFeatures returns the features of a kernel of the caller by rows of positive weight of a set: all of them, or
+// as many as most that randomly pivoted Cholesky selects.
+func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, most int, seed uint64) (*OwnFeatures, *Rows,
+	error) {
+	rows, err := Spec{Kernel: name, Gamma: kernel.FixedGamma(1), Seed: seed}.Resolve(ctx, set)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -24,14 +36,40 @@ func (s Spec) Landmarks(ctx context.Context, set datasets.Set, most int) (*Rows,
 	case n == 0:
 		return nil, nil, errors.New("every weight is 0")
 	case n > most:
-		chosen, err := landmarks.Choose(ctx, rows.Kernel, factors, X, most, s.Seed)
+		chosen, err := landmarks.Choose(ctx, rows.Kernel, factors, X, most, seed)
 		if err != nil {
 			return nil, nil, err
 		}
 		X = landmarks.Take(X, chosen)
 	}
 	f, _, err := landmarks.NewMap(ctx, rows.Kernel, factors, X)
-	return rows, f, err
+	return &OwnFeatures{f, rows.Kernel}, rows, err
+}
+
+// RestoreOwnFeatures returns stored features.
+func RestoreOwnFeatures(name kernel.Name, stored landmarks.Stored) (*OwnFeatures, error) {
+	k, ok := pairwise.NewKernel(string(name), spectral.Shape{})
+	if !ok || !k.IsOwn() {
+		return nil, fmt.Errorf("kernel %s is not known; call kernel.Register for a kernel of the program", name)
+	}
+	rows := stored.Rows()
+	if rows == nil {
+		return nil, errors.New("there are no landmarks")
+	}
+	_, d := rows.Dims()
+	f, err := stored.Map(k, slices.Repeat([]float64{1}, d))
+	return &OwnFeatures{f, k}, err
+}
+
+// Transform writes the features of new rows, a *mat.Dense or *sparse.CSR, to dst.
+func (f *OwnFeatures) Transform(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	return f.Float64(ctx, design.View(dst), f.Kernel.NewRows(X))
+}
+
+// Diagonal returns k(x, x) of rows: training rows, or new rows unless the kernel is precomputed.
+func (f *OwnFeatures) Diagonal(X mat.Matrix) ([]float64, error) {
+	_, d := X.Dims()
+	return pairwise.Diagonal(f.Kernel, pairwise.NewRows[float64](f.Kernel.Frame(slices.Repeat([]float64{1}, d), X), X))
 }
 
 // CheckOwn returns an error if the kernel of the rows is that of the caller, and its matrix of X, some of the
