@@ -68,6 +68,15 @@ var gramWords = func() (out []string) {
 	return out
 }()
 
+func init() {
+	err := kernel.Register("experiment_words", func(x, y []float64) float64 {
+		return pairsOfCharacters(gramWords[int(x[0])], gramWords[int(y[0])])
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
 // gramFiles writes rows with the number of a word and targets, and the Gram matrices of the words: 50 rows to train
 // on and 20 to test on.
 func gramFiles(t *testing.T) {
@@ -95,12 +104,6 @@ func gramFiles(t *testing.T) {
 func TestGramMatrices(t *testing.T) {
 	t.Chdir(t.TempDir())
 	gramFiles(t)
-	err := kernel.Register("experiment_words", func(x, y []float64) float64 {
-		return pairsOfCharacters(gramWords[int(x[0])], gramWords[int(y[0])])
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct{ model, target, drop, settings, axis string }{
 		{"kernel_ridge", "y", "class", "", "alpha: [0.01, 0.1, 1]"},
 		{"kernel_ridge_classifier", "class", "y", "", "alpha: [0.01, 0.1, 1]"},
@@ -182,6 +185,55 @@ func equalPredictions(t *testing.T, name string, got, want [][]float64) {
 	}
 }
 
+// Steps and models that use a kernel as features, or as a graph, take data.gram too.
+func TestGramMatricesAsFeatures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gramFiles(t)
+	for name, c := range map[string]struct{ pipeline, target, drop, rest string }{
+		"nystroem": {"[{nystroem: {kernel: %s, landmarks: 20, selection: rpcholesky}}, {ridge: {alpha: 0.1}}]", "y", "class",
+			"search: {grid: {nystroem.landmarks: [5, 20], ridge.alpha: [0.01, 0.1]}, folds: 4}"},
+		"gaussian_process": {"[{gaussian_process: {kernel: %s}}]", "y", "class",
+			"search: {grid: {gaussian_process.noise: [auto, 0.1]}, folds: 4}"},
+		"spectral": {"[{spectral: {kernel: %s, clusters: 3}}]", "class", "y", ""},
+	} {
+		document := func(kernel, gram, out string) string {
+			return fmt.Sprintf("data: {train: train.csv, test: test.csv, target: %s, drop: [%s]%s}\npipeline: "+c.pipeline+
+				"\n%s\noutput: {dir: %s}\n", c.target, c.drop, gram, kernel, c.rest, out)
+		}
+		want := execute(t, spec(t, document("experiment_words", "", name+"-own")))
+		got := execute(t, spec(t, document("precomputed", ", gram: {train: K.npy, test: Kt.npy}", name+"-gram")))
+		if len(want.Test) == 0 {
+			t.Errorf("%s: no test scores", name)
+		}
+		for metric, v := range want.Test {
+			ofInputs := slices.Contains([]string{"silhouette", "calinski_harabasz", "davies_bouldin"}, metric)
+			if !ofInputs && math.Abs(got.Test[metric]-v) > 1e-9 {
+				t.Errorf("%s: %s is %v, want %v", name, metric, got.Test[metric], v)
+			}
+		}
+		equalPredictions(t, name, predictedNumbers(t, name+"-gram", "Kt.npy"), predictedNumbers(t, name+"-own", "test.csv"))
+	}
+}
+
+// Commands that need the inputs of the rows refuse Gram matrices.
+func TestGramMatricesAreNotExplained(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gramFiles(t)
+	run := execute(t, spec(t, "data: {train: train.csv, target: y, drop: [class], gram: {train: K.npy}}\n"+
+		"pipeline: [{kernel_ridge: {kernel: precomputed}}]\noutput: {dir: out}\n"))
+	if run.Importance != nil || len(run.Effects) > 0 {
+		t.Errorf("importance %v of kernel values", run.Importance)
+	}
+	_, err := Explain(context.Background(), "out", "K.npy", Options{})
+	if err == nil || !strings.Contains(err.Error(), "cannot explain a model of kernel: precomputed") {
+		t.Errorf("explain: error %v", err)
+	}
+	if _, err := LoadWith(context.Background(), "out/spec.yaml", LoadOptions{Continue: "out"}); err == nil ||
+		!strings.Contains(err.Error(), "data.gram: Gram matrices do not support incremental learning") {
+		t.Errorf("--continue: error %v", err)
+	}
+}
+
 // Gram matrices that do not fit the rows are errors with their places, all at once and before a run.
 func TestWrongGramMatrices(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -258,12 +310,6 @@ func TestGramMatrixOfSomeRows(t *testing.T) {
 		text[1+row] = fields[0] + ",," + fields[2]
 	}
 	put(t, "train.csv", strings.Join(text, "\n"))
-	words := gramWords
-	if err := kernel.Register("experiment_some_words", func(x, y []float64) float64 {
-		return pairsOfCharacters(words[int(x[0])], words[int(y[0])])
-	}); err != nil {
-		t.Fatal(err)
-	}
 	document := func(kernel, gram, out string) string {
 		return fmt.Sprintf(`
 data: {train: train.csv, split: {test: 0.3}, target: y, drop: [class], missing_target: drop%s}
@@ -271,7 +317,7 @@ pipeline: [{kernel_ridge: {kernel: %s, alpha: 0.1}}]
 output: {dir: %s}
 `, gram, kernel, out)
 	}
-	want := execute(t, spec(t, document("experiment_some_words", "", "own")))
+	want := execute(t, spec(t, document("experiment_words", "", "own")))
 	got := execute(t, spec(t, document("precomputed", ", gram: {train: K.npy}", "gram")))
 	if got.Rows != want.Rows || math.Abs(got.Test["r2"]-want.Test["r2"]) > 1e-9 {
 		t.Errorf("%+v rows, R² %v; want %+v and %v", got.Rows, got.Test["r2"], want.Rows, want.Test["r2"])
