@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -22,8 +23,18 @@ import (
 // writeNPY writes a matrix as numpy does.
 func writeNPY(t *testing.T, path string, m mat.Matrix) {
 	t.Helper()
+	if err := os.WriteFile(path, npyOf(m), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func npyOf(m mat.Matrix) []byte {
 	n, d := m.Dims()
-	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", n, d)
+	shape := fmt.Sprintf("(%d, %d)", n, d)
+	if d == 1 {
+		shape = fmt.Sprintf("(%d,)", n)
+	}
+	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape)
 	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
 	var b bytes.Buffer
 	b.WriteString("\x93NUMPY\x01\x00")
@@ -32,9 +43,7 @@ func writeNPY(t *testing.T, path string, m mat.Matrix) {
 	for i := range n {
 		binary.Write(&b, binary.LittleEndian, mat.Row(nil, i, m))
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return b.Bytes()
 }
 
 // pairsOfCharacters is a string kernel: the cosine of the counts of pairs of neighboring characters.
@@ -78,7 +87,7 @@ func init() {
 }
 
 // gramFiles writes rows with the number of a word and targets, and the Gram matrices of the words: 50 rows to train
-// on and 20 to test on.
+// on and 20 to test on, also as an archive with the target.
 func gramFiles(t *testing.T) {
 	t.Helper()
 	K := mat.NewDense(70, 70, nil)
@@ -89,14 +98,31 @@ func gramFiles(t *testing.T) {
 	}
 	writeNPY(t, "K.npy", K.Slice(0, 50, 0, 50))
 	writeNPY(t, "Kt.npy", K.Slice(50, 70, 0, 50))
+	targets := mat.NewDense(70, 1, nil)
 	for name, at := range map[string][2]int{"train.csv": {0, 50}, "test.csv": {50, 70}} {
 		text := "word,y,class\n"
 		for i := at[0]; i < at[1]; i++ {
 			y := float64(strings.Count(gramWords[i], "ab")) + float64(len(gramWords[i]))/4
+			targets.Set(i, 0, y)
 			text += fmt.Sprintf("%d,%g,%s\n", i, y, []string{"no", "yes"}[strings.Count(gramWords[i], "a")%2])
 		}
 		put(t, name, text)
 	}
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for name, m := range map[string]mat.Matrix{"X.npy": K.Slice(50, 70, 0, 50), "y.npy": targets.Slice(50, 70, 0, 1)} {
+		w, err := archive.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(npyOf(m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "test.npz", b.String())
 }
 
 // A Gram matrix in data.gram gives the model of the same kernel as a function of the rows: its search, its test
@@ -134,6 +160,13 @@ output: {dir: %s}
 		}
 		// the saved model, by the values of new rows
 		equalPredictions(t, c.model, predictedNumbers(t, c.model+"-gram", "Kt.npy"), predictedNumbers(t, c.model+"-own", "test.csv"))
+		if c.model == "kernel_ridge" {
+			if v, err := Evaluate(context.Background(), c.model+"-gram", "test.npz", Options{}); err != nil {
+				t.Error(err)
+			} else if v.Rows != 20 || math.Abs(v.Scores["r2"]-want.Test["r2"]) > 1e-9 {
+				t.Errorf("evaluation of %d rows: R² %v, want %v", v.Rows, v.Scores["r2"], want.Test["r2"])
+			}
+		}
 		again, err := Load(context.Background(), c.model+"-gram/spec.yaml")
 		if err != nil {
 			t.Fatal(err)
