@@ -74,6 +74,16 @@ func (p Pipeline) LinearInTargets() bool {
 	return len(supervisedSteps(p.Steps, "")) == 0 && estimator.LinearInTargets(p.Estimator)
 }
 
+// Shared returns the pipeline with Shared of its estimator, or nil if that has no such method.
+func (p Pipeline) Shared() any {
+	s, ok := p.Estimator.(batch.Sharer)
+	if !ok {
+		return nil
+	}
+	p.Estimator = nil
+	return [2]any{p, s.Shared()}
+}
+
 // checkLeaveOneOut returns the first error if none of the candidates supports leave-one-out.
 func (s *sweep) checkLeaveOneOut() error {
 	var first error
