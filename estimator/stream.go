@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/guard"
-	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 )
 
 // FitSource fits spec to a stream if it is a [BlockEstimator].

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // fitted is the model of a run.

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/metricinput"
+	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/metrics"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/guard"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )

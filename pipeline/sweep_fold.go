@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/sparse"
@@ -52,8 +52,8 @@ func (d foldRows) trainSet() datasets.Set {
 
 func (d foldRows) testSet() datasets.Set { return d.set.Slice(len(d.folds[0].Train), d.set.Rows()) }
 
-// mapRows fits spec, the possibly derived step of b, to the training rows, and maps all rows. ok is false if the
-// mapped rows would exceed the memory limit.
+// mapRows fits spec, the possibly derived step of b, to the training rows, and maps all rows. ok is
+// false if the mapped rows would exceed the memory limit.
 func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (_ foldRows, ok bool, err error) {
 	r, err := rows.Of(d.trainSet(), s.Memory)
 	if err != nil {
