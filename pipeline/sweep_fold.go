@@ -54,7 +54,8 @@ func (d foldRows) testSet() datasets.Set { return d.set.Slice(len(d.folds[0].Tra
 
 // mapRows fits spec, the possibly derived step of b, to the training rows, and maps all rows. ok is
 // false if the mapped rows would exceed the memory limit.
-func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (_ foldRows, ok bool, err error) {
+func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (_ foldRows,
+	ok bool, err error) {
 	r, err := rows.Of(d.trainSet(), s.Memory)
 	if err != nil {
 		return d, false, err
