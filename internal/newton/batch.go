@@ -248,9 +248,10 @@ func (a *Batch) changedProblems(values, gradient, x []float64) (active []int) {
 // copyView copies a view to another of the same shape.
 func copyView(dst, src kern.View[float64]) {
 	for i := range src.Rows {
-		to, from := dst.Data[i*dst.RowStride:], src.Data[i*src.RowStride:]
-		for j := range src.Cols {
-			to[j*dst.ColStride] = from[j*src.ColStride]
+		to, from := i*dst.RowStride, i*src.RowStride
+		for range src.Cols {
+			dst.Data[to] = src.Data[from]
+			to, from = to+dst.ColStride, from+src.ColStride
 		}
 	}
 }
@@ -260,24 +261,25 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	clear(values)
 	clear(gradient)
 	active := a.changedProblems(values, gradient, x)
-	if a.preconditioners.renew {
-		a.preconditioners.resetSums()
+	m := a.preconditioners
+	if m.renew {
+		m.resetSums()
 	}
-	err := a.each(a.rows, values, gradient, x, active, (*Problem).evaluate, func(p *pass, first int, block datasets.Set) error {
-		if !p.finite() || a.preconditioners.renew && a.preconditioners.addSample(a.problems, first, first, block.X) != nil {
+	check := func(p *pass, first int, block datasets.Set) error {
+		if !p.finite() || m.renew && m.addSample(a.problems, first, first, block.X) != nil {
 			return design.NonFiniteError(first, block)
 		}
 		return nil
-	})
-	if err != nil {
+	}
+	if err := a.each(a.rows, values, gradient, x, active, (*Problem).evaluate, check); err != nil {
 		return err
 	}
 	a.addPenalty(values, gradient, x, active)
-	if !a.preconditioners.single {
+	if !m.single {
 		a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}
 	}
-	if a.preconditioners.renew {
-		a.preconditioners.factorize()
+	if m.renew {
+		m.factorize()
 	}
 	return ctxerr.Check(a.ctx)
 }
