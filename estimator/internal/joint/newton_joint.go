@@ -68,18 +68,6 @@ func (u *jointFit) bytes(n int64, members []int) (bytes int64) {
 	return bytes + 8*n*2*int64(len(u.folds))
 }
 
-// want reports whether any of its results is included.
-func (u *jointFit) want() bool {
-	for _, i := range u.members {
-		for fold := range u.Folds {
-			if u.Includes(i, fold) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // fill creates the problems.
 func (u *jointFit) fill(m *mappedRows, n int) {
 	first := u.mappedNewton.candidates[u.members[0]]
