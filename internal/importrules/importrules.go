@@ -96,7 +96,7 @@ var Allowed = map[string][]string{
 	"golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// Shared by the readers.
-	"datasets/internal/text":   {"internal/rowfile", "datasets"},
+	"datasets/internal/text":   {"datasets", "datasets/internal/steady"},
 	"datasets/internal/steady": {"internal/rowfile", "datasets"},
 	// imported by programs explicitly
 	"internal/formats":         {"datasets"},
