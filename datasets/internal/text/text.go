@@ -32,13 +32,12 @@ func ReadAll(ctx context.Context, src datasets.Source, err error) (datasets.Set,
 }
 
 // Read returns the rows of a source that is opened for the content of r.
-func Read(ctx context.Context, r io.Reader, open func(held *File, name string) (datasets.Source, error)) (datasets.Set,
-	error) {
+func Read(ctx context.Context, r io.Reader, open func(held *File) (datasets.Source, error)) (datasets.Set, error) {
 	held, err := steady.Buffer(ctx, r)
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	src, err := open(&File{held}, held.Path())
+	src, err := open(&File{held})
 	return ReadAll(ctx, src, err)
 }
 
