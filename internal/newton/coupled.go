@@ -57,15 +57,6 @@ func newCoupled(d, k int, intercept bool) *coupled {
 	return c
 }
 
-// clone returns a copy of the sums.
-func (c *coupled) clone() *coupled {
-	out := &coupled{}
-	for _, g := range c.grams {
-		out.grams = append(out.grams, g.Clone())
-	}
-	return out
-}
-
 // reset clears the sums.
 func (c *coupled) reset() {
 	for _, g := range c.grams {
