@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -113,27 +111,13 @@ func mergeFolds(folds []datasets.Fold) []datasets.Fold {
 
 // ofRows returns the predictions of some of all rows. Both lists are ascending.
 func ofRows(p estimator.Prediction, all, some []int) estimator.Prediction {
-	at := make([]int, len(some))
-	for i, row := range some {
-		at[i], _ = slices.BinarySearch(all, row)
-	}
-	list := func(v []float64) []float64 {
-		if v == nil {
-			return nil
+	var out estimator.Prediction
+	out.Put(p, len(some), func(k int) int {
+		at, ok := slices.BinarySearch(some, all[k])
+		if !ok {
+			return -1
 		}
-		out := make([]float64, len(at))
-		for i, k := range at {
-			out[i] = v[k]
-		}
-		return out
-	}
-	table := func(m *mat.Dense) *mat.Dense {
-		if m == nil {
-			return nil
-		}
-		return rowblock.Select(m, at).(*mat.Dense)
-	}
-	return estimator.Prediction{Values: list(p.Values), Std: list(p.Std), Targets: table(p.Targets),
-		Scores:     table(p.Scores),
-		StdTargets: table(p.StdTargets), Probabilities: table(p.Probabilities)}
+		return at
+	})
+	return out
 }

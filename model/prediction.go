@@ -33,6 +33,37 @@ func (p *Prediction) Parts() (vectors []*[]float64, matrices []**mat.Dense) {
 		[]**mat.Dense{&p.Targets, &p.Scores, &p.Probabilities, &p.StdTargets, &p.LowerTargets, &p.UpperTargets, &p.Sets}
 }
 
+// Put copies row k of block to row at(k) of p, which has n rows, unless at(k) is negative. Outputs
+// of which p has none are allocated.
+func (p *Prediction) Put(block Prediction, n int, at func(k int) int) {
+	to, toMatrices := p.Parts()
+	from, fromMatrices := block.Parts()
+	for k, v := range from {
+		if *to[k] == nil && *v != nil {
+			*to[k] = make([]float64, n)
+		}
+		for i, x := range *v {
+			if row := at(i); row >= 0 {
+				(*to[k])[row] = x
+			}
+		}
+	}
+	for k, m := range fromMatrices {
+		if *m == nil || (*m).IsEmpty() {
+			continue
+		}
+		rows, cols := (*m).Dims()
+		if *toMatrices[k] == nil {
+			*toMatrices[k] = mat.NewDense(n, cols, nil)
+		}
+		for i := range rows {
+			if row := at(i); row >= 0 {
+				copy((*toMatrices[k]).RawRowView(row), (*m).RawRowView(i))
+			}
+		}
+	}
+}
+
 // Append returns p followed by the prediction for more rows, with capacity for the given number of rows. It may reuse
 // the arrays of p.
 func (p Prediction) Append(more Prediction, rows int) Prediction {

@@ -157,7 +157,9 @@ func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results,
 		return p.mapBlock(ctx, X, lo, hi, func(_ int, Z mat.Matrix) error {
 			block, err := predict(Z)
 			if err == nil {
-				out.put(lo, block)
+				out.mu.Lock()
+				defer out.mu.Unlock()
+				out.Put(block, out.rows, func(k int) int { return lo + k })
 			}
 			return err
 		})
@@ -197,57 +199,6 @@ func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, 
 		X, schema = Z, rows.Describe(s.Fitted, schema)
 	}
 	return rows.Explain(err, datasets.Set{X: X}, schema, lo)
-}
-
-// put copies the outputs of a block that begins at row lo. The first block allocates the result.
-func (r *results) put(lo int, block estimator.Prediction) {
-	from, fromMatrices := block.Parts()
-	r.mu.Lock()
-	to, toMatrices := r.Parts()
-	for k, v := range from {
-		*to[k] = allocatedVector(*to[k], *v, r.rows)
-	}
-	for k, m := range fromMatrices {
-		*toMatrices[k] = allocatedMatrix(*toMatrices[k], *m, r.rows)
-	}
-	whole := r.Prediction
-	r.mu.Unlock()
-	to, toMatrices = whole.Parts()
-	for k, v := range from {
-		copy((*to[k])[min(lo, len(*to[k])):], *v)
-	}
-	for k, m := range fromMatrices {
-		copyRows(*toMatrices[k], lo, *m)
-	}
-}
-
-// allocatedVector returns whole, or a new slice with the given number of rows if it is nil and the block has
-// values.
-func allocatedVector(whole, block []float64, rows int) []float64 {
-	if whole == nil && block != nil {
-		return make([]float64, rows)
-	}
-	return whole
-}
-
-// allocatedMatrix is roomOf for matrices.
-func allocatedMatrix(whole, block *mat.Dense, rows int) *mat.Dense {
-	if whole != nil || block == nil {
-		return whole
-	}
-	_, cols := block.Dims()
-	return mat.NewDense(rows, cols, nil)
-}
-
-// copyRows copies a block, which may be nil, to the rows of whole from lo on.
-func copyRows(whole *mat.Dense, lo int, block *mat.Dense) {
-	if block == nil {
-		return
-	}
-	n, _ := block.Dims()
-	for i := range n {
-		copy(whole.RawRowView(lo+i), block.RawRowView(i))
-	}
 }
 
 // blockRows returns the number of rows of the given width that are predicted at a time, such that

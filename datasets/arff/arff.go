@@ -38,7 +38,7 @@ type Options struct {
 // are those of the first file, then the additional ones of the others.
 func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
 	r, err := table.OpenAll(append([]string{path}, more...), func(path string) (table.Reader, error) {
-		f, err := open(text.NewFile(o.FS, path), path, o)
+		f, err := open(text.NewFile(o.FS, path), o)
 		if err == nil && f.empty && len(more) > 0 {
 			err = fmt.Errorf("%s: %w", path, rowsource.ErrNoRows)
 		}
@@ -60,8 +60,8 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
 // name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
-		f, err := open(held, name, o)
+	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
+		f, err := open(held, o)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,8 @@ type file struct {
 func (f *file) Form() table.Form { return f.form }
 
 // open reads the header and, to determine the format of the rows, the first row.
-func open(t *text.File, path string, o Options) (*file, error) {
+func open(t *text.File, o Options) (*file, error) {
+	path := t.Path()
 	f := &file{path: path, text: t, o: o, form: table.Form{Name: path}}
 	h, err := f.header()
 	if err != nil {

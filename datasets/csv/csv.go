@@ -59,7 +59,7 @@ type Options struct {
 // headers. Empty files have no rows. Expand directories and patterns first.
 func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
 	r, err := table.OpenAll(append([]string{path}, more...), func(path string) (table.Reader, error) {
-		return open(text.NewFile(o.FS, path), path, o)
+		return open(text.NewFile(o.FS, path), o)
 	})
 	if err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	o.Hold = math.MaxInt64
-	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
-		f, err := open(held, name, o)
+	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
+		f, err := open(held, o)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,8 @@ type file struct {
 }
 
 // open checks the options and determines the column names.
-func open(t *text.File, path string, o Options) (*file, error) {
+func open(t *text.File, o Options) (*file, error) {
+	path := t.Path()
 	f := &file{path: path, text: t, o: o}
 	var err error
 	if f.dialect, err = o.dialect(path); err != nil {

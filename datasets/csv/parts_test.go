@@ -183,13 +183,13 @@ func TestPartsEqualWhole(t *testing.T) {
 		}
 		head, _, _ := strings.Cut(content, "\n")
 		o.FS = fstest.MapFS{"f.csv": {Data: data}, "g.csv": {Data: data}, "none.csv": {Data: []byte(head + "\n\n\n")}}
-		f, err := open(text.NewFile(o.FS, "f.csv"), "f.csv", o)
+		f, err := open(text.NewFile(o.FS, "f.csv"), o)
 		if err != nil {
 			continue
 		}
 		readers := [][2]table.Reader{{inOrder{f}, f}}
 		if r.IntN(4) == 0 {
-			open := func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) }
+			open := func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), o) }
 			paths, both := []string{"none.csv", "f.csv", "g.csv"}[r.IntN(2):], [2]table.Reader{}
 			for k := range both {
 				if both[k], err = table.OpenAll(paths, open); err != nil {
@@ -255,7 +255,7 @@ func TestPartsOfABrokenText(t *testing.T) {
 	for n := 4; n < len(content); n += 3 {
 		o := Options{}
 		o.FS = failing{content[:n], broken}
-		f, err := open(text.NewFile(o.FS, "f"), "f", o)
+		f, err := open(text.NewFile(o.FS, "f"), o)
 		if err != nil {
 			t.Fatal(err)
 		}

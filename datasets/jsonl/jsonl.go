@@ -43,12 +43,11 @@ type Options struct {
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file twice,
 // for its columns and to learn the schema. The rows of more files follow; the columns are the keys of all files.
 func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
-	paths := append([]string{path}, more...)
-	var strs []*text.File
-	for _, path := range paths {
-		strs = append(strs, text.NewFile(o.FS, path))
+	var files []*text.File
+	for _, path := range append([]string{path}, more...) {
+		files = append(files, text.NewFile(o.FS, path))
 	}
-	return open(ctx, paths, strs, o)
+	return open(ctx, files, o)
 }
 
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
@@ -61,25 +60,25 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // rows, because it makes passes for the columns and the schema before the one for the rows. Errors
 // name the text by the name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
-		return open(ctx, []string{name}, []*text.File{held}, o)
+	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
+		return open(ctx, []*text.File{held}, o)
 	})
 }
 
-func open(ctx context.Context, paths []string, strs []*text.File, o Options) (datasets.Source, error) {
+func open(ctx context.Context, texts []*text.File, o Options) (datasets.Source, error) {
 	if o.MaxRecord < 0 {
-		return nil, fmt.Errorf("%s: a bound on records is not negative", paths[0])
+		return nil, fmt.Errorf("%s: a bound on records is not negative", texts[0].Path())
 	}
 	var files []*file
-	for k, path := range paths {
-		files = append(files, &file{path: path, text: strs[k], o: &o})
+	for _, t := range texts {
+		files = append(files, &file{path: t.Path(), text: t, o: &o})
 	}
 	columns, err := columnsOf(ctx, files, &o)
 	if err != nil {
 		return nil, err
 	}
 	k := 0
-	r, err := table.OpenAll(paths, func(string) (table.Reader, error) {
+	r, err := table.OpenAll(make([]string, len(files)), func(string) (table.Reader, error) {
 		f := files[k]
 		f.columns = columns
 		k++

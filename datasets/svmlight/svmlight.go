@@ -47,15 +47,15 @@ const Target = "label"
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it,
 // to count rows and columns and to learn the classes. The rows of more files follow; an empty file has no rows.
 func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
-	var files []file
+	var files []*text.File
 	for _, path := range append([]string{path}, more...) {
-		files = append(files, file{path, text.NewFile(o.FS, path)})
+		files = append(files, text.NewFile(o.FS, path))
 	}
 	return open(ctx, files, o)
 }
 
-func open(ctx context.Context, files []file, o Options) (datasets.Source, error) {
-	path := files[0].path
+func open(ctx context.Context, files []*text.File, o Options) (datasets.Source, error) {
+	path := files[0].Path()
 	if n := len(files) - 1; n > 0 {
 		path = fmt.Sprintf("%s and %d more", path, n)
 	}
@@ -96,26 +96,20 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // rows, because it makes one pass for the width and classes and one for the rows. Errors name the
 // text by the name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
-		return open(ctx, []file{{name, held}}, o)
+	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
+		return open(ctx, []*text.File{held}, o)
 	})
 }
 
 // source is the rows of a file, or of several.
 type source struct {
 	path       string // of the files
-	files      []file
+	files      []*text.File
 	o          Options
 	rows, cols int // rows is −1 if unknown
 	schema     datasets.Schema
 	codes      map[float64]float64 // class of each label; nil for numbers
 	other      float64             // class of the labels that codes has not
-}
-
-// file is one of a source's files.
-type file struct {
-	path string
-	text *text.File
 }
 
 func (s *source) Schema() datasets.Schema { return s.schema }
@@ -371,19 +365,19 @@ func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 }
 
 // read calls yield for every row of a file. r carries state from the preceding files.
-func (s *source) read(ctx context.Context, f file, r *row, yield func(r *row) error) error {
-	in, err := f.text.Open()
+func (s *source) read(ctx context.Context, f *text.File, r *row, yield func(r *row) error) error {
+	in, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	w := text.NewWindow(in, s.o.MaxRecord)
-	r.file, r.line = f.path, 0
+	r.file, r.line = f.Path(), 0
 	for {
 		r.line++
 		b, err := w.Line()
 		if err == io.EOF && r.line == 1 && len(s.files) == 1 {
-			return fmt.Errorf("%s: empty file", f.path)
+			return fmt.Errorf("%s: empty file", f.Path())
 		} else if err == io.EOF {
 			return nil
 		} else if err != nil {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -184,32 +182,12 @@ func (p *outOfFold) take(found []batch.Outcome, folds []datasets.Fold, at []int,
 			p.err = errors.New("the inner model has no prediction for some rows")
 			continue
 		}
-		if p.Values == nil {
-			p.Values = make([]float64, n)
+		test := folds[f].Test
+		for _, i := range test {
+			p.present[at[i]] = true
 		}
-		for k, i := range folds[f].Test {
-			p.Values[at[i]], p.present[at[i]] = o.Values[k], true
-		}
-		for _, m := range []struct {
-			to   **mat.Dense
-			from *mat.Dense
-		}{{&p.Targets, o.Targets}, {&p.Scores, o.Scores}, {&p.Probabilities, o.Probabilities}} {
-			scatterRows(m.to, m.from, folds[f].Test, at, n)
-		}
-	}
-}
-
-// scatterRows copies row k of block, which may be nil, to row at[rows[k]] of to.
-func scatterRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
-	if block == nil || block.IsEmpty() {
-		return
-	}
-	_, width := block.Dims()
-	if *to == nil {
-		*to = mat.NewDense(n, width, nil)
-	}
-	for k, i := range rows {
-		copy((*to).RawRowView(at[i]), block.RawRowView(k))
+		p.Put(estimator.Prediction{Values: o.Values, Targets: o.Targets, Scores: o.Scores, Probabilities: o.Probabilities},
+			n, func(k int) int { return at[test[k]] })
 	}
 }
 

@@ -69,12 +69,16 @@ func Round[T kern.Float](dst []T, list []float64) {
 	}
 }
 
-// LeadingColumns returns a view of the first columns of dense rows.
+// LeadingColumns returns a view of the first columns of dense rows. Rows with that width may be
+// sparse.
 func LeadingColumns(X mat.Matrix, cols int) mat.Matrix {
+	n, d := X.Dims()
+	if d == cols {
+		return X
+	}
 	if m, ok := X.(*single.Dense); ok {
 		return m.Leading(cols)
 	}
-	n, _ := X.Dims()
 	return X.(*mat.Dense).Slice(0, n, 0, cols)
 }
 

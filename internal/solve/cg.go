@@ -1,6 +1,11 @@
 package solve
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
 
 // CGResult is the outcome of [CG].
 type CGResult struct {
@@ -14,11 +19,15 @@ type CGResult struct {
 // column stops when √(rᵀM⁻¹r) is at most Tol times its initial value and at most its AbsTol. It
 // also stops when ½xᵀAx − bᵀx has decreased by its MaxDecrease; the last step is shortened to end
 // there. Nil slices impose no bound. PrecondRHS is M⁻¹b if the caller has it.
+//
+// Active replaces the criteria, except MaxIter, unless it is nil. It is called with r before each
+// step, may project r, and sets active to false for columns to stop. The solution is then added to x.
 type StopCriteria struct {
 	Tol                 float64
 	AbsTol, MaxDecrease []float64
 	MaxIter             int
 	PrecondRHS          []float64
+	Active              func(r []float64, active []bool)
 }
 
 // CG solves A·x = b for a symmetric positive semidefinite A by preconditioned conjugate gradients,
@@ -37,23 +46,33 @@ func CG(a, precondition Operator, x, b []float64, columns int, until StopCriteri
 	c.z, c.p, c.ap = make([]float64, len(b)), make([]float64, len(b)), make([]float64, len(b))
 	c.rz, c.initialRZ, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	c.decrease, c.decreaseReached = make([]float64, columns), make([]bool, columns)
-	clear(x)
+	if until.Active == nil {
+		clear(x)
+	} else {
+		c.active = slices.Repeat([]bool{true}, columns)
+		until.Active(c.r, c.active)
+	}
 	if until.PrecondRHS != nil {
 		copy(c.z, until.PrecondRHS)
 	} else if err := precondition(c.z, c.r); err != nil {
 		return CGResult{}, err
 	}
 	copy(c.p, c.z)
-	dots(c.rz, c.r, c.z)
+	c.dots(c.rz, c.r, c.z)
 	copy(c.initialRZ, c.rz)
 	done := 0
-	for ; done < until.MaxIter && !c.allDone(); done++ {
+	for done < until.MaxIter && !c.allDone() {
+		done++
 		if err := a(c.ap, c.p); err != nil {
 			return CGResult{}, err
 		}
 		if !c.advance() {
-			done++
 			break
+		}
+		if c.active != nil {
+			if until.Active(c.r, c.active); c.allDone() {
+				break
+			}
 		}
 		if err := precondition(c.z, c.r); err != nil {
 			return CGResult{}, err
@@ -71,6 +90,17 @@ type cg struct {
 	// by column:
 	rz, initialRZ, step, decrease []float64
 	decreaseReached               []bool // whether MaxDecrease is reached
+	active                        []bool // nil without Active
+}
+
+// dots computes Σ x·y of each column. Kernel ridge sums a single column by kern.Dot, whose order of
+// summation differs.
+func (c *cg) dots(sums, x, y []float64) {
+	if c.active == nil || c.columns > 1 {
+		dots(sums, x, y)
+		return
+	}
+	sums[0] = kern.Dot(x, y)
 }
 
 // relative returns √(rᵀz) of column j relative to its initial value.
@@ -83,6 +113,9 @@ func (c *cg) relative(j int) float64 {
 
 // done reports whether column j met its criteria.
 func (c *cg) done(j int) bool {
+	if c.active != nil {
+		return !c.active[j]
+	}
 	return c.decreaseReached[j] || c.relative(j) <= c.Tol && (c.AbsTol == nil || !(c.rz[j] > c.AbsTol[j]*c.AbsTol[j]))
 }
 
@@ -106,13 +139,15 @@ func (c *cg) worst() float64 {
 // advance updates x and r along p in every active column. It reports whether any column moved: if
 // pᵀAp ≤ 0, p is in the null space to working precision.
 func (c *cg) advance() bool {
-	dots(c.step, c.p, c.ap)
+	c.dots(c.step, c.p, c.ap)
 	moved := false
 	for j, curvature := range c.step {
 		c.step[j] = 0
-		if !c.done(j) && curvature > 0 {
+		if !c.done(j) && curvature > 0 && c.rz[j] > 0 {
 			c.step[j] = c.stepLength(j, curvature)
 			moved = true
+		} else if c.active != nil {
+			c.active[j] = false
 		}
 	}
 	axpys(c.step, c.p, c.x)
@@ -139,7 +174,7 @@ func (c *cg) stepLength(j int, curvature float64) float64 {
 // updateDirection computes p = z + β·p.
 func (c *cg) updateDirection() {
 	previous := append([]float64(nil), c.rz...)
-	dots(c.rz, c.r, c.z)
+	c.dots(c.rz, c.r, c.z)
 	for j := range c.step {
 		moved := c.step[j] != 0
 		c.step[j] = 0

@@ -68,9 +68,23 @@ type Bytes struct {
 
 	of       *File
 	file     fs.File
+	raw      countingReader
+	rawSize  int64 // of the file; 0 if unknown
 	unpacker *gzip.Reader
 	in       *bufio.Reader
 	pipe     bool // whether only its file system knows how often it can be read
+}
+
+// countingReader counts the bytes that are read.
+type countingReader struct {
+	io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (n int, err error) {
+	n, err = c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // Open opens the file. Content compressed by gzip is decompressed, whatever the name of the file.
@@ -130,7 +144,8 @@ func (b *Bytes) begin() error {
 
 // unpack detects gzip compression of r, which has the given size.
 func (b *Bytes) unpack(r io.Reader, size int64) error {
-	b.in = bufio.NewReaderSize(r, 64<<10)
+	b.raw.Reader, b.rawSize = r, size
+	b.in = bufio.NewReaderSize(&b.raw, 64<<10)
 	magic, err := b.in.Peek(2)
 	switch {
 	case err != nil && err != io.EOF:
@@ -170,20 +185,40 @@ func (b *Bytes) Discard(n int64) error {
 	return err
 }
 
+// Share returns the approximate share of the first n bytes, given that they were read last; 0 if
+// unknown.
+func (b *Bytes) Share(n int64) float64 {
+	const minRead = 1 << 20 // most of fewer bytes waits to be unpacked
+	switch {
+	case b.rawSize == 0 || n == 0:
+		return 0
+	case b.unpacker == nil:
+		return min(float64(n)/float64(b.rawSize), 1)
+	case b.raw.n < minRead:
+		return 0
+	}
+	return min(float64(b.raw.n)/float64(b.rawSize), 1)
+}
+
 // CheckUnchanged returns an error if the file has changed since it was first opened.
-func (b *Bytes) CheckUnchanged() error {
-	if b.pipe || b.file == nil {
+func (b *Bytes) CheckUnchanged() error { return b.of.CheckUnchanged() }
+
+// CheckUnchanged returns an error if the file has changed since it was first opened. A pipe or the
+// content of an io.Reader cannot be checked.
+func (f *File) CheckUnchanged() error {
+	first := f.first.Load()
+	if first == nil {
 		return nil
 	}
 	var now fs.FileInfo
 	var err error
-	if b.of.fsys == nil {
-		now, err = os.Stat(b.of.path) // the path may name another file
+	if f.fsys == nil {
+		now, err = os.Stat(f.path) // the path may name another file
 	} else {
-		now, err = fs.Stat(b.of.fsys, b.of.path)
+		now, err = fs.Stat(f.fsys, f.path)
 	}
-	if err != nil || !rowfile.SameFile(*b.of.first.Load(), now) {
-		return &datasets.LineError{File: b.of.path, Err: datasets.ErrChanged}
+	if err != nil || !rowfile.SameFile(*first, now) {
+		return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
 	}
 	return nil
 }

@@ -3,35 +3,25 @@
 package text
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/rows/rowfile"
-	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/datasets/internal/steady"
 )
 
 // MaxLine is the default bound on the bytes of one line.
 const MaxLine = 16 << 20
 
 // File is a file that must not change between passes, or the content of an io.Reader.
-type File struct {
-	fsys  fs.FS
-	path  string
-	first atomic.Pointer[fs.FileInfo] // file info when first opened
-	held  []byte                      // content of an io.Reader; nil for a file
-}
+type File struct{ *steady.File }
 
 // NewFile returns the file at path in fsys, or in the machine's own file system where fsys is nil.
-func NewFile(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
+func NewFile(fsys fs.FS, path string) *File { return &File{steady.New(fsys, path)} }
 
 // ReadAll returns the rows of src, or the error of opening it.
 func ReadAll(ctx context.Context, src datasets.Source, err error) (datasets.Set, error) {
@@ -42,38 +32,13 @@ func ReadAll(ctx context.Context, src datasets.Source, err error) (datasets.Set,
 }
 
 // Read returns the rows of a source that is opened for the content of r.
-func Read(ctx context.Context, r io.Reader, open func(held *File, name string) (datasets.Source, error)) (datasets.Set,
-	error) {
-	held, name, err := buffer(ctx, r)
+func Read(ctx context.Context, r io.Reader, open func(held *File) (datasets.Source, error)) (datasets.Set, error) {
+	held, err := steady.Buffer(ctx, r)
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	src, err := open(held, name)
+	src, err := open(&File{held})
 	return ReadAll(ctx, src, err)
-}
-
-// buffer reads all of r into memory, so that it can be opened repeatedly. Its name is the result of
-// r's method Name, as of an os.File, or else "input".
-func buffer(ctx context.Context, r io.Reader) (f *File, name string, err error) {
-	name = "input"
-	if named, ok := r.(interface{ Name() string }); ok {
-		name = named.Name()
-	}
-	if r == nil {
-		return nil, name, fmt.Errorf("%s: there is no reader", name)
-	}
-	held := bytes.NewBuffer([]byte{})
-	for {
-		if err := ctxerr.Check(ctx); err != nil {
-			return nil, name, err
-		}
-		_, err := io.CopyN(held, r, fullWindow)
-		if err == io.EOF {
-			return &File{path: name, held: held.Bytes()}, name, nil
-		} else if err != nil {
-			return nil, name, fmt.Errorf("%s: %w", name, err)
-		}
-	}
 }
 
 // Open opens the file at path in fsys once.
@@ -83,177 +48,39 @@ func Open(fsys fs.FS, path string) (io.ReadCloser, error) { return NewFile(fsys,
 // name of the file; a byte order mark is skipped. If the file is not the one first opened, Open or
 // the last Read returns an error.
 func (f *File) Open() (io.ReadCloser, error) {
-	if f.held != nil {
-		return f.unpack(io.NopCloser(bytes.NewReader(f.held)), int64(len(f.held)))
-	}
-	if f.fsys == nil {
-		if _, err := rowfile.Stat(f.path); err != nil { // before a pipe makes everybody wait
-			return nil, openError(err)
-		}
-	}
-	file, err := f.open()
+	b, err := f.File.Open()
 	if err != nil {
 		return nil, err
 	}
-	info, err := file.Stat()
-	in := io.ReadCloser(file)
-	// a file system with its own pipes determines how often they can be read
-	if own := f.fsys != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0; !own {
-		err, in = f.check(info, err), checkedReader{file, f}
+	s := &stream{Bytes: b}
+	if mark, _ := b.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		b.Discard(3)
+		s.marked = true
 	}
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	size := int64(0)
-	if info.Mode().IsRegular() {
-		size = info.Size()
-	}
-	return f.unpack(in, size)
+	return s, nil
 }
 
-// openError reports a failed stat as a failed open.
-func openError(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return &fs.PathError{Op: "open", Path: at.Path, Err: at.Err}
-	}
-	return err
+// stream is an open text, which is checked for changes at its end.
+type stream struct {
+	*steady.Bytes
+	marked bool // whether a byte order mark declared UTF-8
 }
 
-func (f *File) open() (fs.File, error) {
-	if f.fsys == nil {
-		return os.Open(f.path)
-	}
-	return f.fsys.Open(f.path)
-}
-
-// check records the file info at the first call, and compares with it later.
-func (f *File) check(now fs.FileInfo, err error) error {
-	if err != nil {
-		return err
-	}
-	if err := rowfile.CheckRegular(f.path, now); err != nil {
-		return err
-	}
-	if f.first.CompareAndSwap(nil, &now) || rowfile.SameFile(*f.first.Load(), now) {
-		return nil
-	}
-	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
-}
-
-// checkedReader is a file that is checked for changes at its end.
-type checkedReader struct {
-	fs.File
-	of *File
-}
-
-func (s checkedReader) Read(p []byte) (int, error) {
-	n, err := s.File.Read(p)
-	if err == io.EOF && !s.of.unchanged() {
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.Bytes.Read(p)
+	if err != nil && s.CheckUnchanged() != nil {
 		err = datasets.ErrChanged
 	}
 	return n, err
 }
 
-// unchanged reports whether the file is the one first opened.
-func (f *File) unchanged() bool {
-	first := f.first.Load()
-	if first == nil { // a file that cannot be checked
-		return true
-	}
-	var now fs.FileInfo
-	var err error
-	if f.fsys == nil {
-		now, err = os.Stat(f.path) // the path may name another file
-	} else {
-		now, err = fs.Stat(f.fsys, f.path)
-	}
-	return err == nil && rowfile.SameFile(*first, now)
-}
-
-// CheckUnchanged returns an error where the file is not the one first opened.
-func (f *File) CheckUnchanged() error {
-	if f.unchanged() {
-		return nil
-	}
-	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
-}
-
-// stream is an open text and the files to close with it.
-type stream struct {
-	*bufio.Reader
-	marked  bool // whether a byte order mark declared UTF-8
-	closers []io.Closer
-	file    countingReader
-	size    int64 // of the file; 0 if unknown
-	packed  bool
-}
-
-// countingReader counts the bytes that are read.
-type countingReader struct {
-	io.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (n int, err error) {
-	n, err = c.Reader.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-func (s *stream) Close() error {
-	var errs []error
-	for _, c := range s.closers {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // Share returns the approximate share of the first n bytes in a text returned by Open, given that
 // they were read last; 0 if unknown.
 func Share(text io.Closer, n int64) float64 {
-	s, ok := text.(*stream)
-	switch {
-	case !ok || s.size == 0 || n == 0:
-		return 0
-	case !s.packed:
-		return min(float64(n)/float64(s.size), 1)
-	case s.file.n < fullWindow: // most of which waits to be unpacked
-		return 0
+	if s, ok := text.(*stream); ok {
+		return s.Share(n)
 	}
-	return min(float64(s.file.n)/float64(s.size), 1)
-}
-
-// unpack returns the text that is read from in, which is closed at an error.
-func (f *File) unpack(in io.ReadCloser, size int64) (io.ReadCloser, error) {
-	out := &stream{closers: []io.Closer{in}, file: countingReader{Reader: in}, size: size}
-	if err := out.unpack(); err != nil {
-		in.Close()
-		return nil, fmt.Errorf("%s: %w", f.path, err)
-	}
-	return out, nil
-}
-
-func (s *stream) unpack() error {
-	r := bufio.NewReaderSize(&s.file, 64<<10)
-	if magic, err := r.Peek(2); err != nil && err != io.EOF {
-		return err
-	} else if string(magic) == "\x1f\x8b" {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return err
-		}
-		s.closers = []io.Closer{z, s.closers[0]}
-		s.packed = true
-		r = bufio.NewReaderSize(z, 64<<10)
-	}
-	if mark, _ := r.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		r.Discard(3)
-		s.marked = true
-	}
-	s.Reader = r
-	return nil
+	return 0
 }
 
 // ErrTooLong is a line longer than the bound.

@@ -100,6 +100,25 @@ func (b Batch) fitOne(candidate, fold int, rows *Split) error {
 	return b.Yield(candidate, fold, b.FitOne(b.ctx, candidate, fold))
 }
 
+// want returns the members included on a fold.
+func (b Batch) want(members []int, fold int) (list []int) {
+	for _, i := range members {
+		if b.Includes(i, fold) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// lastIncluded returns the position of the last included candidate of a path, -1 for none.
+func (b Batch) lastIncluded(path []int, fold int) int {
+	last := len(path) - 1
+	for last >= 0 && !b.Includes(path[last], fold) {
+		last--
+	}
+	return last
+}
+
 // eachDense calls yield with dense features.
 func (b Batch) eachDense(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z *mat.Dense) error) error {

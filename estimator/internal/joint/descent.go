@@ -57,16 +57,6 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	}
 }
 
-// lastIncluded returns the position of the last included candidate of a path, -1 for none.
-func (s *descentBatch) lastIncluded(path []int, fold int) int {
-	for k := len(path) - 1; k >= 0; k-- {
-		if s.Includes(path[k], fold) {
-			return k
-		}
-	}
-	return -1
-}
-
 // descentFold is the work on one fold.
 type descentFold struct {
 	*descentBatch

@@ -84,16 +84,6 @@ func (s *kernelBatch) shared(groups [][]int) []string {
 	return nil
 }
 
-// want returns the candidates included on a fold.
-func (s *kernelBatch) want(members []int, fold int) (list []int) {
-	for _, i := range members {
-		if s.Includes(i, fold) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 // fitFold fits candidates that differ only in alpha on one fold.
 func (s *kernelBatch) fitFold(members []int, f int, split *Split) error {
 	start := time.Now()

@@ -143,9 +143,7 @@ func (s *kernelSVMBatch) fitPart(ctx context.Context, folds []int) error {
 		var train datasets.Set
 		var testErr error
 		for _, path := range s.paths {
-			last := len(path) - 1
-			for ; last >= 0 && !s.Includes(path[last], f); last-- {
-			}
+			last := s.lastIncluded(path, f)
 			if last < 0 {
 				continue
 			}

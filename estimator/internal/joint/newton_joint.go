@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // minJointProblems is the smallest number of problems for which a joint solution pays.
@@ -66,61 +65,29 @@ func (u *jointFit) bytes(n int64, members []int) (bytes int64) {
 		k, d := int64(len(u.folds)*u.outputs), int64(u.Candidates[i].Width)
 		bytes += 8 * (n*k + 3*d*d)
 	}
-	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
-}
-
-// want reports whether any of its results is included.
-func (u *jointFit) want() bool {
-	for _, i := range u.members {
-		for fold := range u.Folds {
-			if u.Includes(i, fold) {
-				return true
-			}
-		}
-	}
-	return false
+	return bytes + 8*n*2*int64(len(u.folds))
 }
 
 // fill creates the problems.
 func (u *jointFit) fill(m *mappedRows, n int) {
-	type shares struct {
-		loss    newton.Loss
-		y       [][]float64
-		weights []float64
-	}
-	by := make([]shares, len(u.folds))
+	first := u.mappedNewton.candidates[u.members[0]]
+	tasks := make([]newton.Task, len(u.folds))
+	targets, weights := make([][]float64, len(u.folds)), make([][]float64, len(u.folds))
 	for f, fold := range u.folds {
 		l := u.labels[f]
-		weights := make([]float64, n)
-		y := make([][]float64, u.outputs)
-		for j := range y {
-			y[j] = make([]float64, n)
-		}
+		tasks[f], targets[f], weights[f] = first.Newton(l), make([]float64, n), make([]float64, n)
 		at := 0
 		for _, p := range u.trains[fold] {
-			for r := range u.parts[p] {
-				weights[m.starts[p]+r] = l.Weights[at]
-				for j := range y {
-					switch {
-					case l.Classes == nil:
-						y[j][m.starts[p]+r] = l.Y[at]
-					case int(l.Y[at]) == j+max(0, 2-u.outputs):
-						y[j][m.starts[p]+r] = 1
-					}
-				}
-				at++
-			}
+			size := len(u.parts[p])
+			copy(targets[f][m.starts[p]:], l.Y[at:at+size])
+			copy(weights[f][m.starts[p]:], l.Weights[at:at+size])
+			at += size
 		}
-		by[f] = shares{u.mappedNewton.candidates[u.members[0]].Newton(l).SingleOutputLoss(), y, weights}
 	}
 	for _, i := range u.members {
-		c := u.Candidates[i].Scale
-		for f := range u.folds {
-			for j := range u.outputs {
-				u.problems = append(u.problems, newton.Problem{Loss: by[f].loss, Y: by[f].y[j], Weights: by[f].weights,
-					C: u.mappedNewton.candidates[i].C, WeightFactor: u.mappedNewton.candidates[i].C * c * c,
-					Width: u.Candidates[i].Width})
-			}
+		C, c := u.mappedNewton.candidates[i].C, u.Candidates[i]
+		for f, t := range tasks {
+			u.problems = append(u.problems, t.Problems(targets[f], weights[f], C, c.Scale, c.Width)...)
 		}
 	}
 }
@@ -174,12 +141,7 @@ func (u *jointFit) predict(ctx context.Context, m *mappedRows, at int, a *newton
 	models := make([]fittedModel, len(u.members))
 	for k, i := range u.members {
 		f, one := u.Candidates[i], u.mappedNewton.candidates[i]
-		task, solution := one.Newton(l), a.Model((k*len(u.folds)+at)*t, t, one.Tol)
-		solution.Report.Objective /= f.Scale * f.Scale
-		err := solve.CheckObjective(solution.Report, one.C*task.ObjectiveBound)
-		if err == nil {
-			solution, err = task.Finish(solution)
-		}
+		solution, err := one.Newton(l).Finish(a.Model((k*len(u.folds)+at)*t, t, one.Tol), one.C, f.Scale)
 		models[k] = fittedModel{candidate: i, width: f.Width, weights: solution.Weights, offset: solution.Intercept,
 			report: solution.Report, err: err, seconds: u.seconds}
 	}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -66,7 +64,7 @@ type job struct {
 
 // fitMap fits all paths on a map, joint problems first.
 func (s *mappedNewton) fitMap(ctx context.Context, which int, paths [][]int) error {
-	if !slices.ContainsFunc(paths, func(path []int) bool { return len(s.jobs(path)) > 0 }) {
+	if !slices.ContainsFunc(slices.Concat(paths...), s.IncludesAny) {
 		return nil
 	}
 	start := time.Now()
@@ -82,11 +80,15 @@ func (s *mappedNewton) fitMap(ctx context.Context, which int, paths [][]int) err
 			list = s.groupJoint(ctx, m, path)
 		}
 		if list == nil {
-			jobs = append(jobs, s.jobs(path)...)
+			for fold := range s.Folds {
+				if n := s.lastIncluded(path, fold) + 1; n > 0 {
+					jobs = append(jobs, job{path[:n], fold})
+				}
+			}
 			continue
 		}
 		for _, u := range list {
-			if !u.want() {
+			if !slices.ContainsFunc(u.members, s.IncludesAny) {
 				continue
 			}
 			if err := u.solve(ctx, m); err != nil {
@@ -94,55 +96,15 @@ func (s *mappedNewton) fitMap(ctx context.Context, which int, paths [][]int) err
 			}
 		}
 	}
-	return s.runJobs(jobs, func(j job) error {
-		if err != nil { // each fit reports its own error
-			return s.singles(ctx, j.path, j.fold)
-		}
-		return s.fitPath(ctx, m, j.path, j.fold, seconds/float64(len(jobs)*len(j.path)))
-	})
-}
-
-// jobs returns the included part of a path on each fold.
-func (s *mappedNewton) jobs(path []int) (jobs []job) {
-	for fold := range s.Folds {
-		for n := len(path); n > 0; n-- {
-			if s.Includes(path[n-1], fold) {
-				jobs = append(jobs, job{path[:n], fold})
-				break
+	return runParallel(len(jobs), func(k int) error {
+		j := jobs[k]
+		return guard.Do(s.Maps, "Each", func() error {
+			if err != nil { // each fit reports its own error
+				return s.singles(ctx, j.path, j.fold)
 			}
-		}
-	}
-	return jobs
-}
-
-// runJobs runs jobs in parallel and returns the first error.
-func (s *mappedNewton) runJobs(jobs []job, do func(job) error) error {
-	run := func(j job) (err error) {
-		defer guard.Recover(&err, s.Maps, "Each")
-		return do(j)
-	}
-	next := make(chan job)
-	errs := make(chan error, len(jobs))
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
-		workers.Go(func() {
-			for j := range next {
-				errs <- run(j)
-			}
+			return s.fitPath(ctx, m, j.path, j.fold, seconds/float64(len(jobs)*len(j.path)))
 		})
-	}
-	for _, j := range jobs {
-		next <- j
-	}
-	close(next)
-	workers.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // fitPath solves candidates of the same kind on a fold, sequentially.

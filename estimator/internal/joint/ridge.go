@@ -109,16 +109,6 @@ func (s *ridgeBatch) usesCholesky(candidate Ridge, r *design.Rows) bool {
 	return candidate.SharedSolverFor(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
-// want returns the candidates included on a fold.
-func (s *ridgeBatch) want(members []int, fold int) (list []int) {
-	for _, i := range members {
-		if s.Includes(i, fold) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 // fitEach fits candidates independently.
 func (s *ridgeBatch) fitEach(members []int) error {
 	for f, fold := range s.Folds {

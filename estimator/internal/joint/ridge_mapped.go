@@ -70,14 +70,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 		g.members, g.width = append(g.members, i), max(g.width, f.Width)
 	}
 	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // all results known
-		for _, i := range g.members {
-			for fold := range s.Folds {
-				if s.Includes(i, fold) {
-					return false
-				}
-			}
-		}
-		return true
+		return !slices.ContainsFunc(g.members, s.IncludesAny)
 	})
 	for _, g := range s.groups {
 		for _, i := range g.members {
@@ -217,12 +210,7 @@ func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 	for k, g := range groups {
 		s.noteShared(g)
 		for fold := range s.Folds {
-			at := (last-k)*len(s.Folds) + fold
-			for _, i := range g.members {
-				if s.Includes(i, fold) {
-					todo[at] = append(todo[at], i)
-				}
-			}
+			todo[(last-k)*len(s.Folds)+fold] = s.want(g.members, fold)
 		}
 	}
 	return runParallel(len(todo), func(at int) error {

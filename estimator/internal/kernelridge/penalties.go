@@ -199,36 +199,9 @@ func (f factorsFloat32) Solve(ctx context.Context, v []float64, columns int) err
 	kern.Parallel(len(f), 1, func(lo, hi int) {
 		for g := lo; g < hi; g++ {
 			if n := f[g].Rows; n > 0 && ctx.Err() == nil {
-				solveFloat32(ctx, f[g], kern.View[float64]{Rows: n, Cols: each, RowStride: columns, ColStride: 1, Data: v[g*each:]})
+				solve.CholeskyFloat32(ctx, f[g], kern.View[float64]{Rows: n, Cols: each, RowStride: columns, ColStride: 1, Data: v[g*each:]})
 			}
 		}
 	})
 	return ctxerr.Check(ctx)
-}
-
-// solveFloat32 solves for columns scaled to equal magnitude, which avoids float32 underflow.
-func solveFloat32(ctx context.Context, lower kern.View[float32], v kern.View[float64]) {
-	n, t := v.Rows, v.Cols
-	size := make([]float64, t)
-	for i := range n {
-		for j, x := range v.Row(i) {
-			size[j] = max(size[j], math.Abs(x))
-		}
-	}
-	rounded := kern.Dense(n, t, t, make([]float32, n*t))
-	for i := range n {
-		for j, x := range v.Row(i) {
-			if size[j] > 0 {
-				rounded.Set(i, j, float32(x/size[j]))
-			}
-		}
-	}
-	if kern.SolveCholesky(ctx, lower, rounded) != nil {
-		return
-	}
-	for i := range n {
-		for j, x := range rounded.Row(i) {
-			v.Set(i, j, float64(x)*size[j])
-		}
-	}
 }

@@ -42,8 +42,7 @@ func TestSamplesLeadToTheSameMinima(t *testing.T) {
 		for _, task := range []Task{Logistic(on, true, tol), SquaredHinge(on, true, tol)} {
 			for _, width := range []int{4, d} {
 				for _, C := range []float64{0.01, 3} {
-					problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C,
-						WeightFactor: C, Width: width})
+					problems = append(problems, task.Problems(on.Y, on.Weights, C, 1, width)...)
 					tasks = append(tasks, task)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // coupled is a preconditioner of the softmax loss of k classes with different curvatures. The
@@ -54,15 +55,6 @@ func newCoupled(d, k int, intercept bool) *coupled {
 		c.grams = append(c.grams, leastsquares.NewMoments(d, 0, intercept))
 	}
 	return c
-}
-
-// clone returns a copy of the sums.
-func (c *coupled) clone() *coupled {
-	out := &coupled{}
-	for _, g := range c.grams {
-		out.grams = append(out.grams, g.Clone())
-	}
-	return out
 }
 
 // reset clears the sums.
@@ -210,22 +202,5 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 // solveFactor overwrites right with the solution by a Cholesky factor.
 func (c *coupled) solveFactor(ctx context.Context, lower []float32, right []float64) {
 	d := len(right)
-	short := design.Borrow[float32](d)
-	defer short.Release()
-	top := math.Abs(right[0])
-	for _, v := range right {
-		top = max(top, math.Abs(v))
-	}
-	if !(top > 0) {
-		return
-	}
-	for i, v := range right { // scaled to avoid float32 underflow
-		short.Data[i] = float32(v / top)
-	}
-	if kern.SolveCholesky(ctx, kern.Dense(d, d, d, lower), kern.Dense(d, 1, 1, short.Data)) != nil {
-		return
-	}
-	for i, v := range short.Data {
-		right[i] = float64(v) * top
-	}
+	solve.CholeskyFloat32(ctx, kern.Dense(d, d, d, lower), kern.Dense(d, 1, 1, right))
 }

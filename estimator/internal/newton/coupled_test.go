@@ -136,13 +136,13 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 	if !slices.Equal(byPasses.Weights, want.Weights) || !slices.Equal(byPasses.Intercept, want.Intercept) {
 		t.Errorf("by passes the weights are off by %.2g", off(byPasses, want))
 	}
-	o := task.objective(context.Background(), r, l.Weights)
-	o.coupledAfter = 0 // one matrix for all classes
-	together, err := o.minimize(1e-9, 500)
-	if err != nil {
+	o := task.batch(context.Background(), r, n, l.Weights)
+	o.setCurves(make([]float64, n*k))
+	o.preconditioners.coupledAfter = 0 // one matrix for all classes
+	if err := o.Solve(1e-9, 500); err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range together.Weights {
+	for i, v := range o.Model(0, 1, 1e-9).Weights {
 		if math.Abs(v-want.Weights[i]) > 1e-4 {
 			t.Fatalf("weight %d is %v, with one matrix %v", i, want.Weights[i], v)
 		}

@@ -82,28 +82,28 @@ func (h *huberTask) setTrivialScale(l *design.Labels) {
 const minHuberScale = 1e-6
 
 // minimize runs Newton from the trivial model.
-func (h *huberTask) minimize(o *objective, tol float64, maxIter int) (solve.Linear, error) {
-	size := o.size()
+func (h *huberTask) minimize(a *Batch, tol float64, maxIter int) (solve.Linear, error) {
+	size, o := a.size(), &a.problems[0]
 	x := make([]float64, size+1)
-	if o.intercept {
+	if a.intercept {
 		x[size-1] = h.center
 	}
 	if x[size] = h.scale; h.scale == 0 { // every residual is 0
-		return o.solution(x[:size], solve.Report{Solver: "newton-cg", Converged: true}), ctxerr.Check(o.ctx)
+		return a.model(x[:size], 0, 1, solve.Report{Solver: "newton-cg", Converged: true}), ctxerr.Check(a.ctx)
 	}
 	const sampledPerColumn = 16 // curvatures are 0 or equal, so that the factor is of use in all steps
-	o.sampleStep = min(o.sampleStep, max(1, len(o.y)/(sampledPerColumn*o.rows.Cols)))
-	p := &huberProblem{objective: o, loss: h.loss(), minScale: minHuberScale * h.scale, total: kern.Sum(o.weights)}
-	o.loss = p.loss
-	result, err := minimizeMixed(o.ctx, p, o.rows, x, 1, tol, maxIter)
+	a.preconditioners.sampleStep = min(a.preconditioners.sampleStep, max(1, a.n/(sampledPerColumn*a.rows.Cols)))
+	p := &huberProblem{Batch: a, loss: h.loss(), minScale: minHuberScale * h.scale, total: kern.Sum(o.Weights)}
+	o.Loss = p.loss
+	result, err := minimizeMixed(a.ctx, p, a.rows, x, 1, tol, maxIter)
 	atBound := err == errScaleAtBound
 	if atBound {
 		result, err = p.decreaseScale(x, h.scale, tol, maxIter)
 	}
-	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // errors after cancellation are consequences of it
+	if err = cmp.Or(ctxerr.Check(a.ctx), err); err != nil { // errors after cancellation are consequences of it
 		return solve.Linear{}, err
 	}
-	m := o.solution(x[:size], newReport(result, tol))
+	m := a.model(x[:size], 0, 1, newReport(result, tol))
 	if m.Scale = x[size]; atBound {
 		m.Report.Warnings = append(m.Report.Warnings, fmt.Sprintf("the scale of the residuals is at its bound, %.2g: "+
 			"more than %.0f%% of the rows are fitted exactly", m.Scale, 100*(1-1/(h.epsilon*h.epsilon))))
@@ -130,10 +130,10 @@ func (p *huberProblem) decreaseScale(x []float64, scale, tol float64, maxIter in
 	return result, err
 }
 
-// huberProblem has the variables of an objective, followed by the scale. The passes are those of
-// the objective: they sum the derivatives in the scale next to the value.
+// huberProblem has the variables of a batch of one problem, followed by the scale. The passes are
+// those of the batch: they sum the derivatives in the scale next to the value.
 type huberProblem struct {
-	*objective
+	*Batch
 	loss      *huberLoss
 	minScale  float64
 	fixed     bool    // whether the scale is constant
@@ -160,7 +160,7 @@ func (p *huberProblem) Evaluate(values, gradient, x []float64) error {
 	}
 	p.loss.scale = x[last]
 	sums := make([]float64, 3)
-	err := p.objective.Evaluate(sums, gradient[:last], x[:last])
+	err := p.Batch.Evaluate(sums, gradient[:last], x[:last])
 	values[0], gradient[last] = sums[0], sums[1]
 	const floor = 1e-3
 	p.curvature = max(sums[2], floor*2*p.total/p.loss.scale)
@@ -189,7 +189,7 @@ func (p *huberProblem) Hessian(dst, v []float64) error {
 func (p *huberProblem) Precondition(dst, v []float64) error {
 	last := len(v) - 1
 	dst[last] = v[last] / p.curvature
-	return p.objective.Precondition(dst[:last], v[:last])
+	return p.Batch.Precondition(dst[:last], v[:last])
 }
 
 // huberLoss is the loss of [Huber] at a scale. Its value is followed by the first and second

@@ -39,13 +39,13 @@ type IncrementalNewton struct {
 	task           Task
 	plan           IncrementalOptions
 	replies        []reply
-	preconditioner *objective // the last one, nil before the first evaluation
+	preconditioner *preconditioners // the last one, nil before the first evaluation
 	request        request
 
 	rowsSeen int // rows added to this pass
 	values   []float64
 	out      []float64
-	sample   *objective // sums of the next preconditioner, if it is to be renewed
+	sample   *preconditioners // sums of the next preconditioner, if it is to be renewed
 	outcome  *outcome
 }
 
@@ -97,15 +97,18 @@ func (t Task) size(cols int) int {
 	return cols * t.Outputs
 }
 
-// objective returns an objective without rows.
-func (p *IncrementalNewton) objective(ctx context.Context) *objective {
-	t := p.task
+// batch returns a batch without rows.
+func (p *IncrementalNewton) batch(ctx context.Context) *Batch {
 	rows := &design.Rows{Cols: p.plan.Cols, Sparse: p.plan.Sparse, Float32: p.plan.Float32}
-	o := &objective{ctx: ctx, rows: rows, loss: t.Loss, outputs: t.Outputs, groups: t.Groups, intercept: t.intercept,
-		unpenalized: t.Unpenalized}
-	o.pass = pass{cols: p.plan.Cols, outputs: t.Outputs, intercept: t.intercept}
-	o.planPreconditioner(p.plan.Rows)
-	return o
+	return p.task.batch(ctx, rows, p.plan.Rows, nil)
+}
+
+// emptySample returns a preconditioner without rows.
+func (p *IncrementalNewton) emptySample() *preconditioners {
+	sample := p.batch(context.Background()).preconditioners
+	sample.useCoupled = p.request.coupled
+	sample.resetSums()
+	return sample
 }
 
 // withEmptySums returns the pass without rows and with its own sums.
@@ -113,9 +116,7 @@ func (p *IncrementalNewton) withEmptySums() *IncrementalNewton {
 	next := *p
 	next.values, next.out = make([]float64, p.task.Groups), make([]float64, p.task.size(p.plan.Cols))
 	if p.request.renew {
-		next.sample = p.objective(context.Background())
-		next.sample.renew, next.sample.useCoupled = true, p.request.coupled
-		next.sample.resetSums(next.values, next.out)
+		next.sample = p.emptySample()
 	}
 	return &next
 }
@@ -127,35 +128,34 @@ func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.S
 	if err != nil {
 		return err
 	}
-	k := p.task.Outputs
-	curve := design.Borrow[float64](len(y) * k)
+	curve := design.Borrow[float64](len(y) * p.task.Outputs)
 	defer curve.Release()
-	own := pass{cols: p.plan.Cols, outputs: k, intercept: p.task.intercept}
-	evaluate := func(values, scores []float64, lo, hi int) {
-		p.task.Loss.evaluate(values, scores, curve.Data[lo*k:hi*k], y[lo:hi], weights[lo:hi])
+	own := p.batch(ctx)
+	own.problems = p.task.Problems(y, weights, 1, 1, p.plan.Cols)
+	own.setCurves(curve.Data)
+	add := func(values, out, x []float64, f problemUpdate) {
+		sums := own.newPass(own.byWidth)
+		sums.start(x, out, values)
+		sums.add(block.X, 0, own.scoreUpdate(own.byWidth, f))
+		sums.end()
 	}
 	p.rowsSeen += len(y)
 	if p.request.isProduct {
 		rest := design.Borrow[float64](len(p.out))
 		defer rest.Release()
-		own.start(p.request.x, rest.Data, make([]float64, p.task.Groups))
-		own.add(block.X, evaluate)
-		own.start(p.request.v, p.out, nil)
-		own.add(block.X, func(_, scores []float64, lo, hi int) {
-			p.task.Loss.multiply(nil, scores, curve.Data[lo*k:hi*k], weights[lo:hi])
-		})
-		own.end()
+		add(make([]float64, p.task.Groups), rest.Data, p.request.x, (*Problem).evaluate)
+		add(nil, p.out, p.request.v, (*Problem).multiply)
 		return ctxerr.Check(ctx)
 	}
-	own.start(p.request.x, p.out, p.values)
-	own.add(block.X, evaluate)
-	own.end()
+	add(p.values, p.out, p.request.x, (*Problem).evaluate)
 	if !kern.AllFinite(p.values) || !kern.AllFinite(p.out) {
 		return cmp.Or(ctxerr.Check(ctx), design.NonFiniteError(first, block))
 	}
 	if p.request.renew {
 		p.sample.ctx = ctx
-		return cmp.Or(ctxerr.Check(ctx), p.sample.addSample(first, block, curve.Data, weights))
+		if p.sample.addSample(own.problems, 0, first, block.X) != nil {
+			return cmp.Or(ctxerr.Check(ctx), design.NonFiniteError(first, block))
+		}
 	}
 	return ctxerr.Check(ctx)
 }
@@ -178,16 +178,7 @@ func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error
 	if !a.renew {
 		return nil
 	}
-	switch {
-	case a.coupled:
-		for class, g := range p.sample.coupled.grams {
-			g.Merge(o.sample.coupled.grams[class])
-		}
-	case p.sample.usesMatrix:
-		p.sample.gram.Merge(o.sample.gram)
-	default:
-		kern.Axpy(1, o.sample.diagonal, p.sample.diagonal)
-	}
+	p.sample.merge(o.sample)
 	return nil
 }
 
@@ -221,21 +212,16 @@ func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 		return nil, fmt.Errorf("%w: %d rows in the first pass, %d in this one", errRowsChanged, p.plan.Rows, p.rowsSeen)
 	}
 	reported, ready := reply{vector: slices.Clone(p.out)}, p.preconditioner
-	o := p.objective(ctx)
+	o := p.batch(ctx)
 	if p.request.isProduct {
 		o.addPenaltyProduct(reported.vector, p.request.v)
 	} else {
 		reported.values = slices.Clone(p.values)
-		o.addPenalty(reported.values, reported.vector, p.request.x)
+		o.addPenalty(reported.values, reported.vector, p.request.x, o.byWidth)
 		if p.request.renew {
-			ready = o
-			ready.diagonal = slices.Clone(p.sample.diagonal)
-			switch ready.useCoupled = p.request.coupled; {
-			case ready.useCoupled:
-				ready.coupled = p.sample.coupled.clone()
-			case ready.usesMatrix:
-				ready.gram = p.sample.gram.Clone()
-			}
+			ready = p.emptySample()
+			ready.ctx = ctx
+			ready.merge(p.sample)
 			ready.factorize()
 		}
 	}
@@ -248,11 +234,11 @@ func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 }
 
 // run replays the replies to the solver until it makes a request or returns the solution.
-func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *objective) (*outcome, error) {
-	r := &replayOracle{replies: log, objective: p.objective(ctx)}
+func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *preconditioners) (*outcome, error) {
+	r := &replayOracle{replies: log, Batch: p.batch(ctx)}
 	if ready != nil {
 		o := *ready
-		o.ctx, r.preconditioner = ctx, &o
+		o.ctx, r.ready = ctx, &o
 	}
 	x, reference, err := p.startingPoint(r)
 	var result solve.NewtonResult
@@ -273,10 +259,8 @@ func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *objecti
 	if err := solve.CheckObjective(report, bar); err != nil {
 		return nil, err
 	}
-	d, k := p.plan.Cols, p.task.Outputs
-	intercept := make([]float64, k)
-	copy(intercept, x[d*k:])
-	model, err := p.task.finish(x[:d*k], intercept, report)
+	m := r.model(x, 0, p.task.Outputs, report)
+	model, err := p.task.finish(m.Weights, m.Intercept, report)
 	return &outcome{model: model}, err
 }
 
@@ -298,7 +282,7 @@ func (p *IncrementalNewton) startingPoint(r *replayOracle) (x, reference []float
 	for j, square := range reference {
 		reference[j] = math.Sqrt(square)
 	}
-	r.renew = true
+	r.preconditioners.renew = true
 	return slices.Clone(p.plan.InitialWeights), reference, nil
 }
 
@@ -307,12 +291,12 @@ var errNeedsPass = errors.New("pass required")
 
 // replayOracle is the problem that the solver sees: recorded replies, then a request.
 type replayOracle struct {
-	*objective                // for its plan
-	preconditioner *objective // the preconditioner
-	replies        []reply
-	position       int
-	x              []float64
-	request        request
+	*Batch   // for its plan
+	ready    *preconditioners
+	replies  []reply
+	position int
+	x        []float64
+	request  request
 }
 
 var _ solve.Problem = (*replayOracle)(nil)
@@ -321,12 +305,13 @@ var _ solve.Problem = (*replayOracle)(nil)
 func (r *replayOracle) Evaluate(values, gradient, x []float64) error {
 	r.x = slices.Clone(x)
 	if r.position == len(r.replies) {
-		r.request = request{renew: r.renew, coupled: r.renew && r.useCoupled, x: r.x}
+		plan := r.preconditioners
+		r.request = request{renew: plan.renew, coupled: plan.renew && plan.useCoupled, x: r.x}
 		return errNeedsPass
 	}
 	a := r.replies[r.position]
 	r.position++
-	r.renew = false
+	r.preconditioners.renew = false
 	if len(a.values) != len(values) || len(a.vector) != len(gradient) {
 		return errRowsChanged
 	}
@@ -349,10 +334,10 @@ func (r *replayOracle) Precondition(dst, v []float64) error {
 	if r.position < len(r.replies) {
 		return r.nextVector(dst)
 	}
-	if r.preconditioner == nil {
+	if r.ready == nil {
 		return errRowsChanged
 	}
-	if err := r.preconditioner.Precondition(dst, v); err != nil {
+	if err := r.ready.solve(dst, v, r.outputs, r.rows.Cols); err != nil {
 		return err
 	}
 	r.replies = append(slices.Clip(r.replies), reply{vector: slices.Clone(dst)})

@@ -8,6 +8,7 @@ import (
 
 	passes "github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -38,11 +39,11 @@ func (p *IncrementalNewton) State(s *model.State) {
 	}
 	if prepared {
 		if s.Restoring() {
-			p.preconditioner = p.objective(context.Background())
+			p.preconditioner = p.batch(context.Background()).preconditioners
 		}
 		p.preconditioner.state(s.Child("preconditioner"))
 		if s.Restoring() && s.Err() == nil && p.preconditioner.usesMatrix {
-			if p.preconditioner.gram == nil && !p.preconditioner.useCoupled {
+			if p.preconditioner.list[0].gram == nil && !p.preconditioner.useCoupled {
 				s.Fail("the preconditioner has no rows")
 				return
 			}
@@ -55,9 +56,7 @@ func (p *IncrementalNewton) State(s *model.State) {
 	}
 	if p.request.renew && s.Err() == nil {
 		if s.Restoring() {
-			p.sample = p.objective(context.Background())
-			p.sample.useCoupled = p.request.coupled
-			p.sample.resetSums(make([]float64, groups), make([]float64, size))
+			p.sample = p.emptySample()
 		}
 		p.sample.state(s.Child("sample"))
 	}
@@ -113,47 +112,51 @@ func (p *IncrementalNewton) stateReplies(s *model.State, size, groups int) {
 	}
 }
 
-// state serializes the sums of the preconditioner.
-func (o *objective) state(s *model.State) {
-	if !o.usesMatrix {
-		passes.Floats(s, "diagonal", &o.diagonal, o.rows.Cols+1, passes.NonNegative)
+// merge adds the sums of disjoint rows.
+func (a *preconditioners) merge(o *preconditioners) {
+	to, from := &a.list[0], &o.list[0]
+	switch {
+	case a.useCoupled:
+		for class, g := range a.coupled.grams {
+			g.Merge(o.coupled.grams[class])
+		}
+	case a.usesMatrix:
+		to.gram.Merge(from.gram)
+	default:
+		kern.Axpy(1, from.diagonal, to.diagonal)
+	}
+}
+
+// state serializes the sums.
+func (a *preconditioners) state(s *model.State) {
+	l := &a.list[0]
+	if !a.usesMatrix {
+		passes.Floats(s, "diagonal", &l.diagonal, l.width+1, passes.NonNegative)
 		return
 	}
-	if s.Bool("apart", &o.useCoupled); o.useCoupled {
-		o.stateCoupled(s)
+	if s.Bool("apart", &a.useCoupled); a.useCoupled {
+		if s.Require(a.coupledAfter > 0, "matrices per class are unavailable"); s.Err() != nil {
+			return
+		}
+		if s.Restoring() {
+			a.resetSums()
+		}
+		for class := range a.coupled.grams {
+			a.stateMoments(s.Child(fmt.Sprint("class", class)), &a.coupled.grams[class])
+		}
 		return
 	}
-	empty := o.gram == nil || o.gram.Rows() == 0
+	a.stateMoments(s, &l.gram)
+}
+
+// stateMoments serializes moments unless they have no rows.
+func (a *preconditioners) stateMoments(s *model.State, m **leastsquares.Moments) {
+	empty := *m == nil || (*m).Rows() == 0
 	if s.Bool("empty", &empty); empty || s.Err() != nil {
 		return
 	}
 	if s.Restoring() {
-		o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
+		*m = leastsquares.NewMoments(a.list[0].width, 0, a.intercept)
 	}
-	if s.Restoring() {
-		o.gram.State(s, o.intercept, 0)
-		return
-	}
-	gram := *o.gram
-	if o.factor != nil || o.diagonal != nil {
-		gram.Weight = o.weight // factorize replaces a weight of 0
-	}
-	gram.State(s, o.intercept, 0)
-}
-
-// stateCoupled serializes the matrices per class.
-func (o *objective) stateCoupled(s *model.State) {
-	if s.Require(o.coupledAfter > 0, "matrices per class are unavailable"); s.Err() != nil {
-		return
-	}
-	if s.Restoring() {
-		o.coupled = newCoupled(o.rows.Cols, o.outputs, o.intercept)
-	}
-	for class, g := range o.coupled.grams {
-		part := s.Child(fmt.Sprint("class", class))
-		empty := g.Rows() == 0
-		if part.Bool("empty", &empty); !empty && s.Err() == nil {
-			g.State(part, o.intercept, 0)
-		}
-	}
+	(*m).State(s, a.intercept, 0)
 }

@@ -7,11 +7,10 @@ import (
 )
 
 // Loss is a convex, differentiable function of the k scores of a row, summed over rows with
-// weights. It decomposes into independent groups: single columns of scores, or all columns
-// together.
+// weights. A row has one score, unless the loss is that of several classes together.
 type Loss interface {
 	// evaluate replaces scores, rows × k, by the derivatives. It writes to curve, rows × k, what
-	// multiply needs, and adds the value of each group to values.
+	// multiply needs, and adds to values.
 	evaluate(values, scores, curve, y, weights []float64)
 	// multiply replaces u, rows × k, by the second derivative times u. Values are those of a problem
 	// with more variables than those of linear scores, else nil.
@@ -112,38 +111,28 @@ func (l softmaxLoss) rowCurvature(dst, curve, weights []float64) {
 	}
 }
 
-// hingeLoss is max(0, 1 − t·z)², one group per column. With one column, t = 1 is code 1. Otherwise
-// t = 1 in column c is code c.
-type hingeLoss struct{ outputs int }
+// hingeLoss is max(0, 1 − t·z)², with t = 1 for the code class, else −1.
+type hingeLoss struct{ class int }
 
 func (l hingeLoss) evaluate(values, scores, curve, y, weights []float64) {
-	k := l.outputs
 	for i, s := range weights {
-		for j := range k {
-			t := -1.0
-			if int(y[i]) == j+max(0, 2-k) {
-				t = 1
-			}
-			at := i*k + j
-			slack := max(0, 1-t*scores[at])
-			values[j] += s * slack * slack
-			scores[at] = -2 * s * t * slack
-			curve[at] = 0
-			if slack > 0 {
-				curve[at] = 2 * s
-			}
+		t := -1.0
+		if int(y[i]) == l.class {
+			t = 1
+		}
+		slack := max(0, 1-t*scores[i])
+		values[0] += s * slack * slack
+		scores[i] = -2 * s * t * slack
+		curve[i] = 0
+		if slack > 0 {
+			curve[i] = 2 * s
 		}
 	}
 }
 
 func (hingeLoss) multiply(_, u, curve, _ []float64) { logisticLoss{}.multiply(nil, u, curve, nil) }
 
-func (l hingeLoss) rowCurvature(dst, curve, _ []float64) {
-	k := l.outputs
-	for i := range dst {
-		dst[i] = kern.Sum(curve[i*k:(i+1)*k]) / float64(k)
-	}
-}
+func (hingeLoss) rowCurvature(dst, curve, _ []float64) { copy(dst, curve) }
 
 // squaredEpsilonInsensitiveLoss is max(0, |y − z| − epsilon)².
 type squaredEpsilonInsensitiveLoss struct{ epsilon float64 }

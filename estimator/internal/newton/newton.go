@@ -26,8 +26,8 @@ type Task struct {
 	y              []float64
 	weights        []float64
 	intercept      bool
-	offset         float64                                                            // of the intercept of the model
-	minimize       func(o *objective, tol float64, maxIter int) (solve.Linear, error) // nil for Newton from zeros
+	offset         float64                                                        // of the intercept of the model
+	minimize       func(a *Batch, tol float64, maxIter int) (solve.Linear, error) // nil for Newton from zeros
 	finish         func(w, intercept []float64, report solve.Report) (solve.Linear, error)
 }
 
@@ -44,7 +44,7 @@ func Logistic(l *design.Labels, intercept bool, tol float64) Task {
 // SquaredHinge is the squared hinge: one output for two classes, otherwise one-vs-rest.
 func SquaredHinge(l *design.Labels, intercept bool, tol float64) Task {
 	k := l.Outputs()
-	return Task{Loss: hingeLoss{k}, Outputs: k, Groups: k, ObjectiveBound: hingeBound(l, intercept, tol),
+	return Task{Loss: hingeLoss{1}, Outputs: k, Groups: k, ObjectiveBound: hingeBound(l, intercept, tol),
 		y: l.Y, weights: l.Weights, intercept: intercept, finish: solve.NewLinear}
 }
 
@@ -54,19 +54,27 @@ func SquaredEpsilonInsensitive(l *design.Labels, width float64, intercept bool, 
 		y: l.Y, weights: l.Weights, intercept: intercept, finish: solve.NewLinear}
 }
 
-// SingleOutputLoss returns the loss of one output, if outputs are independent.
-func (t Task) SingleOutputLoss() Loss {
-	if t.Outputs == 1 {
-		return t.Loss
+// Problems returns the problems of the task on rows with the given targets and weights, one for each
+// group, for features that are scale times the leading columns.
+func (t Task) Problems(y, weights []float64, C, scale float64, width int) (list []Problem) {
+	for group := range t.Groups {
+		o := Problem{Loss: t.Loss, Y: y, Weights: weights, C: C, WeightFactor: C * scale * scale, Width: width,
+			outputs: t.Outputs / t.Groups}
+		if t.Groups > 1 {
+			o.Loss = hingeLoss{group}
+		}
+		list = append(list, o)
 	}
-	return hingeLoss{1}
+	return list
 }
 
-// objective returns the objective on rows with other weights.
-func (t Task) objective(ctx context.Context, r *design.Rows, weights []float64) *objective {
-	o := newObjective(ctx, r, t.Loss, t.Outputs, t.Groups, t.intercept, t.y, weights)
-	o.unpenalized = t.Unpenalized
-	return o
+// batch returns the batch of the problems of the task alone, on n rows with other weights.
+func (t Task) batch(ctx context.Context, r *design.Rows, n int, weights []float64) *Batch {
+	a := newBatch(ctx, r, t.intercept, t.Problems(t.y, weights, 1, 1, r.Cols), n)
+	a.preconditioners.unpenalized = t.Unpenalized
+	_, softmax := t.Loss.(softmaxLoss)
+	a.preconditioners.planSingle(float64(n), float64(r.Cols), float64(t.Outputs), r.Sparse, softmax)
+	return a
 }
 
 // Solve minimizes the loss on rows from zero. It fails if the objective exceeds ObjectiveBound.
@@ -84,26 +92,28 @@ func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol flo
 		weights = slices.Clone(weights)
 		kern.Scale(factor, weights)
 	}
-	o := t.objective(ctx, r, weights)
-	var m solve.Linear
-	var err error
+	a := t.batch(ctx, r, len(t.y), weights)
+	a.setCurves(make([]float64, len(t.y)*t.Outputs))
 	if t.minimize != nil {
-		m, err = t.minimize(o, tol, maxIter)
-	} else {
-		m, err = o.minimize(tol, maxIter)
+		m, err := t.minimize(a, tol, maxIter)
+		if err != nil {
+			return solve.Linear{}, err
+		}
+		return t.Finish(m, C, scale)
 	}
-	if err == nil {
-		m.Report.Objective /= scale * scale
-		err = solve.CheckObjective(m.Report, C*t.ObjectiveBound)
-	}
-	if err != nil {
+	if err := a.Solve(tol, maxIter); err != nil {
 		return solve.Linear{}, err
 	}
-	return t.Finish(m)
+	return t.Finish(a.Model(0, t.Groups, tol), C, scale)
 }
 
-// Finish returns the model of a solution of independent outputs.
-func (t Task) Finish(m solve.Linear) (solve.Linear, error) {
+// Finish returns the model of a solution of the problems of C and scale. It fails if the objective
+// exceeds C times ObjectiveBound.
+func (t Task) Finish(m solve.Linear, C, scale float64) (solve.Linear, error) {
+	m.Report.Objective /= scale * scale
+	if err := solve.CheckObjective(m.Report, C*t.ObjectiveBound); err != nil {
+		return solve.Linear{}, err
+	}
 	out, err := t.finish(m.Weights, m.Intercept, m.Report)
 	out.Scale = m.Scale
 	return out, err

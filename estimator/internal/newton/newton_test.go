@@ -131,8 +131,7 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 			for _, task := range []Task{Logistic(on, intercept, exact), SquaredHinge(on, intercept, exact)} {
 				for _, width := range []int{4, d} {
 					for _, C := range []float64{0.2, 3} {
-						problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C,
-							WeightFactor: C, Width: width})
+						problems = append(problems, task.Problems(on.Y, on.Weights, C, 1, width)...)
 						want = append(want, alone(t, task, C, rows(width)))
 					}
 				}
@@ -218,14 +217,16 @@ func checkGradient(t *testing.T, kind string, rows *design.Rows, l *design.Label
 		"tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1)), "poisson": Tweedie(l, 1, 1, true, exact),
 		"tweedie": Tweedie(l, 1.3, 0, false, exact),
 		"gamma":   Tweedie(&design.Labels{Y: positive, Weights: l.Weights}, 2, 0.1, false, exact)} {
-		o := task.objective(context.Background(), rows, task.weights)
+		n := len(l.Y)
+		o := task.batch(context.Background(), rows, n, task.weights)
+		o.setCurves(make([]float64, n*task.Outputs))
 		random := rand.New(rand.NewPCG(1, 1))
 		x, g := make([]float64, o.size()), make([]float64, o.size())
 		for i := range x {
 			x[i] = random.NormFloat64() / 3
 		}
 		value := func() float64 {
-			values, unused := make([]float64, o.groups), make([]float64, o.size())
+			values, unused := make([]float64, task.Groups), make([]float64, o.size())
 			if err := o.Evaluate(values, unused, x); err != nil {
 				t.Fatal(err)
 			}

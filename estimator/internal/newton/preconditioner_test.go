@@ -27,7 +27,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	for _, C := range []float64{1, 2, 4, 8} {
 		for _, width := range []int{narrow, d} {
 			problems = append(problems, Problem{Loss: logisticLoss{}, Y: ones, Weights: ones, C: C,
-				WeightFactor: C / float64(width), Width: width, curve: make([]float64, n)})
+				WeightFactor: C / float64(width), Width: width, outputs: 1, curve: make([]float64, n)})
 		}
 	}
 	shape := make([]float64, n) // by row, of the curvatures
@@ -84,7 +84,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	renew := func() {
 		t.Helper()
 		a.resetSums()
-		if err := a.addSample(0, X); err != nil {
+		if err := a.addSample(problems, 0, 0, X); err != nil {
 			t.Fatal(err)
 		}
 		a.factorize()

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -56,35 +56,35 @@ func QuantileCost(shape datasets.Shape) datasets.Cost {
 		Bytes: design.Float64Bytes(rowVectors*n + vectors*d + 3*d*d + design.FusedProductFloats(d, 2))}
 }
 
-func (q *quantileTask) minimize(o *objective, tol float64, maxIter int) (solve.Linear, error) {
-	size, n := o.size(), float64(len(o.y))
-	p := &interiorPoint{objective: o, x: make([]float64, size), infeasible: make([]float64, size), unit: q.unit,
+func (q *quantileTask) minimize(a *Batch, tol float64, maxIter int) (solve.Linear, error) {
+	size, n, o := a.size(), float64(a.n), &a.problems[0]
+	p := &interiorPoint{Batch: a, x: make([]float64, size), infeasible: make([]float64, size), unit: q.unit,
 		tol: tol}
-	if o.intercept {
+	if a.intercept {
 		p.x[size-1] = q.center
 	}
 	report := solve.Report{Solver: quantileSolver, Converged: true}
 	if q.unit == 0 { // every residual is 0
-		return o.solution(p.x, report), ctxerr.Check(o.ctx)
+		return a.model(p.x, 0, 1, report), ctxerr.Check(a.ctx)
 	}
-	if o.rows.Cols > maxFactorColumns {
+	if a.rows.Cols > maxFactorColumns {
 		return solve.Linear{}, fmt.Errorf("must have at most %d columns, got %d: the solver factorizes a matrix; reduce "+
-			"the features, or use svr or sgd_regressor", maxFactorColumns, o.rows.Cols)
+			"the features, or use svr or sgd_regressor", maxFactorColumns, a.rows.Cols)
 	}
-	o.usesMatrix = true
+	a.preconditioners.usesMatrix = true
 	kern.Scale(1/q.unit, p.x)
-	p.loss = newBox(len(o.y), q.quantile, n/kern.Sum(o.weights), o.weights)
-	for i, y := range o.y {
+	p.loss = newBox(a.n, q.quantile, n/kern.Sum(o.Weights), o.Weights)
+	for i, y := range o.Y {
 		p.loss.start(i, y/q.unit-p.offset(), 1)
 	}
 	if q.alpha > 0 {
-		p.penalty = newBox(o.rows.Cols, 0.5, 2*q.alpha*n, nil)
-		for j := range o.rows.Cols {
+		p.penalty = newBox(a.rows.Cols, 0.5, 2*q.alpha*n, nil)
+		for j := range a.rows.Cols {
 			p.penalty.start(j, 0, 1/(q.alpha*n))
 		}
 	}
 	err := p.solve(maxIter)
-	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // errors after cancellation are consequences of it
+	if err = cmp.Or(ctxerr.Check(a.ctx), err); err != nil { // errors after cancellation are consequences of it
 		return solve.Linear{}, err
 	}
 	report.Iterations, report.Gap, report.Objective = p.steps, p.relativeGap(), p.value/n*q.unit
@@ -93,7 +93,7 @@ func (q *quantileTask) minimize(o *objective, tol float64, maxIter int) (solve.L
 			p.steps, report.Gap, tol)}
 	}
 	kern.Scale(q.unit, p.x)
-	return o.solution(p.x, report), nil
+	return a.model(p.x, 0, 1, report), nil
 }
 
 // interiorPoint is a primal-dual interior point method for the pinball loss and its dual,
@@ -114,18 +114,18 @@ func (q *quantileTask) minimize(o *objective, tol float64, maxIter int) (solve.L
 // bound is the gap + (X̃ᵀa)ᵀ(x* − x). Steps start from a = 0 and keep X̃ᵀa = 0 up to the error of
 // the factorized matrix.
 type interiorPoint struct {
-	*objective // its preconditioner is the matrix
-	x          []float64
-	unit       float64 // of the targets
-	tol        float64 // largest acceptable gap, relative to the objective
-	loss       *box
-	penalty    *box // nil for none
+	*Batch  // its preconditioner is the matrix
+	x       []float64
+	unit    float64 // of the targets
+	tol     float64 // largest acceptable gap, relative to the objective
+	loss    *box
+	penalty *box // nil for none
 
 	steps      int
-	value, gap float64    // objective, and the bound of its distance to the optimum
-	trivial    float64    // objective at the start
-	infeasible []float64  // X̃ᵀa
-	first      *objective // with the matrix of the first step
+	value, gap float64         // objective, and the bound of its distance to the optimum
+	trivial    float64         // objective at the start
+	infeasible []float64       // X̃ᵀa
+	first      *preconditioner // with the matrix of the first step
 }
 
 func (p *interiorPoint) offset() float64 {
@@ -194,8 +194,8 @@ func (p *interiorPoint) infeasibility(e []float64) (float64, error) {
 	if p.first == nil {
 		return 0, nil // a is 0
 	}
-	z := make([]float64, len(e))
-	if err := p.first.Precondition(z, e); err != nil {
+	z := slices.Clone(e)
+	if err := p.first.apply(p.ctx, z, 1); err != nil {
 		return 0, err
 	}
 	total, residual := 0.0, 0.0
@@ -294,26 +294,25 @@ func (p *interiorPoint) move(dx, infeasible []float64, center float64) {
 
 // system sums and factorizes the matrix. It returns X̃ᵀ(Ω(u − v) + a) and X̃ᵀΩ(1/p − 1/q).
 func (p *interiorPoint) system() (right, barrier []float64, err error) {
-	size, d := len(p.x), p.rows.Cols
-	if p.gram == nil {
-		p.gram = leastsquares.NewMoments(d, 0, p.intercept)
-	}
-	p.gram.Clear()
+	size, d, matrix := len(p.x), p.rows.Cols, &p.preconditioners.list[0]
+	p.preconditioners.resetSums()
 	both := make([]float64, 2*size)
-	sums := pass{cols: d, outputs: 2, intercept: p.intercept}
+	sums := pass{cols: d, outputs: 2, active: []int{0, 1}, widths: []int{d, d}, intercept: p.intercept}
 	sums.start(make([]float64, 2*size), both, nil)
-	err = p.each(func(first int, X mat.Matrix) error {
+	err = p.eachFloat64(func(first int, X mat.Matrix) error {
 		n, _ := X.Dims()
 		omega := make([]float64, n)
 		for i := range omega {
 			omega[i] = p.loss.omega(first + i)
 		}
-		sums.add(X, func(_, scores []float64, lo, hi int) {
-			for i := lo; i < hi; i++ {
-				scores[2*(i-lo)], scores[2*(i-lo)+1] = p.loss.right(first + i)
+		sums.add(X, first, func(_ []float64, scores kern.View[float64], first int) {
+			for i := range scores.Cols {
+				r, c := p.loss.right(first + i)
+				scores.Set(0, i, r)
+				scores.Set(1, i, c)
 			}
 		})
-		return p.gram.Add(p.ctx, X, nil, omega)
+		return matrix.gram.Add(p.ctx, X, nil, omega)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -328,12 +327,12 @@ func (p *interiorPoint) system() (right, barrier []float64, err error) {
 			r, c := p.penalty.right(j)
 			right[j] += r
 			barrier[j] += c
-			p.gram.Gram[j*d+j] += p.penalty.omega(j)
+			matrix.gram.Gram[j*d+j] += p.penalty.omega(j)
 		}
 	}
-	p.factorize()
+	p.preconditioners.factorize()
 	if p.first == nil {
-		first := *p.objective
+		first := *matrix
 		p.first = &first
 	}
 	return right, barrier, ctxerr.Check(p.ctx)
@@ -368,23 +367,25 @@ func (p *interiorPoint) multiply(dx []float64, center float64) ([]float64, error
 
 // scores writes X̃·dx to dst and adds X̃ᵀf to out.
 func (p *interiorPoint) scores(dx, out, dst []float64, f func(row int) float64) error {
-	p.pass.start(dx, out, nil)
-	err := p.each(func(first int, X mat.Matrix) error {
-		p.pass.add(X, func(_, scores []float64, lo, hi int) {
-			copy(dst[first+lo:first+hi], scores)
-			for i := range scores {
-				scores[i] = f(first + lo + i)
+	sums := p.newPass(p.byWidth)
+	sums.start(dx, out, nil)
+	err := p.eachFloat64(func(first int, X mat.Matrix) error {
+		sums.add(X, first, func(_ []float64, scores kern.View[float64], first int) {
+			row := scores.Row(0)
+			copy(dst[first:], row)
+			for i := range row {
+				row[i] = f(first + i)
 			}
 		})
 		return nil
 	})
-	p.pass.end()
+	sums.end()
 	return err
 }
 
-// each calls f with the rows in float64.
-func (p *interiorPoint) each(f func(first int, X mat.Matrix) error) error {
-	return p.rows.EachExpected(p.ctx, len(p.y), func(first int, block datasets.Set) error {
+// eachFloat64 calls f with the rows in float64.
+func (p *interiorPoint) eachFloat64(f func(first int, X mat.Matrix) error) error {
+	return p.rows.EachExpected(p.ctx, p.n, func(first int, block datasets.Set) error {
 		err := design.WithFloat64(block.X, func(X mat.Matrix) error { return f(first, X) })
 		if err != nil && p.ctx.Err() == nil {
 			return design.NonFiniteError(first, block)
