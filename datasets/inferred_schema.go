@@ -50,6 +50,9 @@ func (o InferredSchema) Encoded() InferredSchema {
 		return out
 	}
 	for _, c := range o.Columns {
+		if c.EncodedFrom != "" {
+			c.Column = Column{Name: c.EncodedFrom, Kind: c.EncodedKind}
+		}
 		out.EncodedFrom = append(slices.Clip(out.EncodedFrom), c.Column)
 	}
 	return out

@@ -62,8 +62,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestFormats checks that numbers with a unit come as JSON numbers, strings or numeric tensors, and labels as strings or
-// arrays; other values are errors.
+// TestFormats checks that numbers with a unit come as JSON numbers, strings or numeric tensors, and labels as strings
+// or arrays; other values are errors.
 func TestFormats(t *testing.T) {
 	rows := "ram,genres,y\n"
 	for i := range 40 {
@@ -129,7 +129,8 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %s, want %s", ram, got, want)
 		}
 	}
-	if got := post("/v2/models/m/infer", fmt.Sprintf(tensors, "BOOL", "true")); !strings.Contains(got, "must be BYTES or") {
+	got := post("/v2/models/m/infer", fmt.Sprintf(tensors, "BOOL", "true"))
+	if !strings.Contains(got, "must be BYTES or") {
 		t.Errorf("BOOL: %s", got)
 	}
 }

@@ -22,7 +22,8 @@ func TestKindsFromRunToServer(t *testing.T) {
 	var rows strings.Builder
 	rows.WriteString("ram,genres,title,y\n")
 	for i := range 120 {
-		ram, genres := []string{"4 GB", "8GB", "", "16 GB"}[i%4], []string{"Action|Comedy", "Comedy", "", "Drama | Action"}[i/4%4]
+		ram := []string{"4 GB", "8GB", "", "16 GB"}[i%4]
+		genres := []string{"Action|Comedy", "Comedy", "", "Drama | Action"}[i/4%4]
 		title := fmt.Sprintf("%s %s %d", []string{"senior", "junior"}[i%2], []string{"engineer", "nurse", "clerk"}[i%3], i%7)
 		fmt.Fprintf(&rows, "%s,%s,%s,%.3f\n", ram, genres, title, float64(i%4)+2*float64(i%2)+float64(i/4%4)-float64(i%3))
 	}
@@ -78,8 +79,8 @@ func TestKindsFromRunToServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain := strings.NewReplacer(`"4 GB"`, "4", `"8GB"`, "8.0", `"16 GB"`, "1.6e1", `"Action|Comedy"`, `["Action","Comedy"]`,
-			`"Comedy"`, `["Comedy"]`, `"genres":""`, `"genres":[]`)
+		plain := strings.NewReplacer(`"4 GB"`, "4", `"8GB"`, "8.0", `"16 GB"`, "1.6e1",
+			`"Action|Comedy"`, `["Action","Comedy"]`, `"Comedy"`, `["Comedy"]`, `"genres":""`, `"genres":[]`)
 		rows := strings.Join(objects, ",")
 		for _, rows := range []string{rows, plain.Replace(rows)} {
 			r := httptest.NewRequest(http.MethodPost, "/v1/models/kinds:predict", strings.NewReader(`{"rows":[`+rows+`]}`))
