@@ -61,3 +61,63 @@ func TestPartsOfDatesAreOneColumn(t *testing.T) {
 		}
 	}
 }
+
+// TestEncodingsOfOneColumn checks that the words and the character sequences of one column have kernels and scales of
+// their own, also of hashed terms, by the names of the groups that encode it.
+func TestEncodingsOfOneColumn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var text strings.Builder
+	text.WriteString("title,team,age,y\n")
+	for i := range 90 {
+		title := []string{"senior ", "junior ", "lead "}[i%3] + []string{"engineer", "nurse", "clerk"}[i*7%5%3]
+		fmt.Fprintf(&text, "%s,%s,%d,%.2f\n", title, []string{"red one", "blue two", "blue one"}[i*11%7%3], 20+i*13%40,
+			float64(i%3)+float64(i*13%40)/10)
+	}
+	put(t, "rows.csv", text.String())
+	const data = "data: {train: rows.csv, target: \"y\", kinds: {title: text, team: text}, split: {test: 0.2}}\n" +
+		"pipeline:\n  - columns:\n      groups:\n" +
+		"        - {select: [title, team], steps: [{tfidf: {hashing: 64}}], name: words}\n" +
+		"        - {select: title, steps: [{tfidf: {analyzer: char_wb, ngrams: [2, 3], indicator: true}}], name: chars}\n" +
+		"        - {select: age, steps: [standardize]}\n"
+	const product = "kernel: {product: [{columns: team, gamma: 0.1}, {columns: chars, gamma: 0.2}, " +
+		"{columns: words, gamma: 0.1}, {columns: numeric, kernel: laplacian}]}"
+	for _, c := range []struct{ name, steps, problem string }{
+		{"overlap", "  - kernel_ridge: {" + product + "}\n", "column team must be in one term"},
+		{"none", "  - kernel_ridge: {kernel: {product: [{columns: char}, {columns: rest}]}}\n", "did you mean chars"},
+		{"krr", "  - kernel_ridge: {kernel: {product: [{columns: chars, gamma: 0.2}, {columns: words, gamma: 0.1}, " +
+			"{columns: numeric, kernel: laplacian}]}}\n", ""},
+		{"sum", "  - kernel_ridge: {kernel: {sum: [{product: [{columns: title}]}, {product: [{columns: chars}]}, " +
+			"{product: [{columns: rest}]}]}}\n", ""},
+		{"ard", "  - ard: {solve: coordinate, groups: origin, kernel: {product: [{columns: chars, kernel: gaussian}, " +
+			"{columns: words, kernel: gaussian}, {columns: rest, kernel: laplacian}]}}\n  - ridge\n", ""},
+	} {
+		put(t, "spec.yaml", data+c.steps)
+		err := Validate(t.Context(), "spec.yaml")
+		if c.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%s: %v, want %s", c.name, err, c.problem)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		execute(t, spec(t, data+c.steps, set("output.dir", c.name)))
+		m, err := Inspect(c.name + "/model.bochner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, r := range m.Relevance {
+			for _, in := range r.Inputs {
+				names = append(names, in.Name)
+			}
+		}
+		slices.Sort(names)
+		want := map[string]string{"ard": "age; team; title (chars); title (words)", "sum": "team, age; title; title (chars)"}
+		if got := strings.Join(names, "; "); got != want[c.name] {
+			t.Errorf("%s: inputs %s, want %s", c.name, got, want[c.name])
+		}
+	}
+}
