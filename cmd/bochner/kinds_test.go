@@ -29,6 +29,8 @@ func TestKindsFromRunToServer(t *testing.T) {
 	}
 	put(t, "rows.csv", rows.String())
 	for name, steps := range map[string]string{
+		"means":  "{select: title, steps: [target_encode]}, {select: genres, steps: [onehot]}",
+		"hash":   "{select: title, steps: [hash]}, {select: genres, steps: [onehot]}",
 		"onehot": "{select: categorical, steps: [onehot]}", "tfidf": "{select: [genres, title], steps: [tfidf]}",
 		"both": "{select: categorical, steps: [onehot]}, " +
 			"{select: title, steps: [{tfidf: {analyzer: char_wb, ngrams: [2, 3]}}], name: words}",
@@ -97,6 +99,19 @@ func TestKindsFromRunToServer(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestListsOfLabelsHaveNoCode checks that steps with one code per row refuse lists of labels before fitting.
+func TestListsOfLabelsHaveNoCode(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", "genres,title,y\na|b,one,1\nb,two,2\nc,one,3\n")
+	for _, step := range []string{"ordinal", "hash", "target_encode"} {
+		put(t, "kinds.yaml", "data:\n  train: rows.csv\n  target: \"y\"\n  kinds: {genres: {labels: \"|\"}, title: name}\n"+
+			"pipeline:\n  - columns:\n      groups:\n        - {select: [title, genres], steps: ["+step+"]}\n  - ridge\n")
+		_, errs := call(t, failure, "validate kinds.yaml")
+		has(t, errs, step+": column genres has lists of labels, and "+step+" takes one category of each row (encode it with "+
+			"onehot, in a columns step)")
 	}
 }
 
