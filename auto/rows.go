@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
