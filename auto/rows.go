@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -368,15 +369,11 @@ func (r *sample) columnsAlike() bool {
 // none.
 func (r *sample) tails() []string {
 	sorted := slices.Sorted(slices.Values(r.data.Y))
-	n := len(sorted)
-	low, middle, high := sorted[n/20], sorted[n/2], sorted[n-1-n/20]
-	switch least := sorted[0]; {
-	case r.classes > 0, least < 0, high-middle <= 2*(middle-low):
+	transform := preprocessing.TargetTransform(len(sorted), func(i int) float64 { return sorted[i] })
+	if r.classes > 0 || transform == "" {
 		return nil
-	case least == 0:
-		return []string{"", "signed_log", "signed_log" + limitedSuffix, "sqrt"}
 	}
-	return []string{"", "log", "log" + limitedSuffix, "sqrt"}
+	return []string{"", transform, transform + limitedSuffix, "sqrt"}
 }
 
 // counts reports whether the target is counts: integers from 0 on, of which half are small.

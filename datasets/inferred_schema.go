@@ -50,6 +50,9 @@ func (o InferredSchema) Encoded() InferredSchema {
 		return out
 	}
 	for _, c := range o.Columns {
+		if c.EncodedFrom != "" {
+			c.Column = Column{Name: c.EncodedFrom, Kind: c.EncodedKind, EncodedBy: c.EncodedBy}
+		}
 		out.EncodedFrom = append(slices.Clip(out.EncodedFrom), c.Column)
 	}
 	return out
@@ -58,7 +61,9 @@ func (o InferredSchema) Encoded() InferredSchema {
 // AsNumbers returns the output of a step that maps each column to a numeric one.
 func (o InferredSchema) AsNumbers() InferredSchema {
 	o.Named = false
-	return o.Each(func(c *InferredColumn) { c.Kind, c.Categories, c.Negative = Numeric, nil, nil })
+	return o.Each(func(c *InferredColumn) {
+		c.Kind, c.Categories, c.Format, c.Negative = Numeric, nil, Format{}, nil
+	})
 }
 
 // Constraint is a constraint on the columns that a step or a model accepts.
@@ -79,6 +84,7 @@ const (
 	NotNegative                       // no value is below 0
 	Checked                           // Requirement.Check returns no error
 	Labels                            // all columns are categorical, or text with categories
+	Names                             // all columns are categorical, or text of names
 )
 
 // Requirement is a constraint with the text of its error.
@@ -131,6 +137,8 @@ func (c InferredColumn) violates(w Constraint) bool {
 		return c.Kind != Categorical
 	case Labels:
 		return c.Kind != Categorical && !c.Format.HasCategories()
+	case Names:
+		return c.Kind != Categorical && !c.Format.Name
 	case Texts:
 		return c.Kind != Text
 	case SomeValue:

@@ -498,7 +498,7 @@ func (c *memoryColumn) addDate(s *Set, inputs [][]float64) [][]float64 {
 	parts := make([][]float64, len(names))
 	for p, name := range names {
 		parts[p] = make([]float64, len(c.times))
-		s.Schema.Columns = append(s.Schema.Columns, Column{Name: name})
+		s.Schema.Columns = append(s.Schema.Columns, Column{Name: name, EncodedFrom: c.name})
 	}
 	for i, t := range c.times {
 		for p, v := range (Date{}).Values(t) {

@@ -61,6 +61,9 @@ func TestFromStructs(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("columns %q, want %q", names, want)
 	}
+	if c := set.Schema.Columns[6]; c.EncodedFrom != "Built" || c.EncodedKind != datasets.Numeric {
+		t.Errorf("part of a date: %+v", c)
+	}
 	nan := math.NaN()
 	X := mat.NewDense(3, 11, []float64{
 		1, 1, 50, 3, 1, 1999, 5, 3, 1, 7, 1,

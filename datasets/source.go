@@ -55,8 +55,9 @@ type Column struct {
 	Kind        Kind
 	Categories  []string // categories of a categorical column; category i has code i
 	Format      Format   // how the values are written; a text column of labels or names has Categories too
-	EncodedFrom string   // name of the column from which a step encoded this one; "" if none
-	EncodedKind Kind     // kind of that column
+	EncodedFrom string   // name of the column that a step encoded, or the dates of which this is a part; "" if none
+	EncodedKind Kind     // kind of that column; Numeric for dates
+	EncodedBy   string   // name of the group of columns or the part of a union that this column is from; "" if none
 }
 
 // CheckColumns returns an error if the columns of now have other names, kinds or categories than

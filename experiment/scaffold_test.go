@@ -367,8 +367,16 @@ var drafts = []struct {
 		text: rowsOf("a,y", 300, func(i int) string {
 			return fmt.Sprintf("%d.5,%.3f", i*7%13, 1/(0.01+float64(i*i%97)/97))
 		}),
-		lines: []string{"  # {transform: log, estimator: ridge}, with score: mean_gamma_deviance or mean_absolute_error.",
-			"  - ridge: {alpha: 1.0}"},
+		lines: []string{"  - target: {transform: log, estimator: {ridge: {alpha: 1.0}}}",
+			"    target.transform: [none, log, sqrt]", "    target.estimator.alpha: {log: [1.0e-8, 100, 11]}"},
+	},
+	{
+		name: "a long tail from 0 on",
+		text: rowsOf("a,y", 300, func(i int) string {
+			return fmt.Sprintf("%d.5,%.3f", i*7%13, 1/(0.01+float64(i*i%97)/97)-1/(0.01+96.0/97))
+		}),
+		lines: []string{"  - target: {transform: signed_log, estimator: {ridge: {alpha: 1.0}}}",
+			"    target.transform: [none, signed_log, sqrt]"},
 	},
 	{
 		name:  "a class of few rows",

@@ -541,18 +541,19 @@ func (e *explainer) inputNames() (names []string) {
 }
 
 // inputValues returns the values of the inputs. The value of columns encoded from one column is the only one that is
-// not 0.
+// not 0; of numeric columns, such as the parts of dates, it is that of the first one.
 func (e *explainer) inputValues() []InputValues {
 	out := make([]InputValues, e.inputs.Count)
 	n, d := e.X.Dims()
 	for j := range d {
-		c, grouped := &out[e.inputs.Of[j]], e.data.Schema.Column(j).EncodedFrom != ""
-		if grouped {
-			c.Categories = append(c.Categories, e.data.Schema.Name(j))
-		} else {
-			c.Values, c.Categories = mat.Col(nil, j, e.X), e.data.Schema.Column(j).Categories
+		c, column := &out[e.inputs.Of[j]], e.data.Schema.Column(j)
+		if column.EncodedFrom == "" || column.EncodedKind == datasets.Numeric {
+			if c.Values == nil {
+				c.Values, c.Categories = mat.Col(nil, j, e.X), column.Categories
+			}
 			continue
 		}
+		c.Categories = append(c.Categories, e.data.Schema.Name(j))
 		if c.Values == nil {
 			c.Values = slices.Repeat([]float64{math.NaN()}, n)
 		}

@@ -17,9 +17,9 @@ import (
 
 // Term is the kernel of some columns of a table, a factor of a [Product]. Start from [NewTerm].
 type Term struct {
-	// Columns are names of columns before they were encoded, or the single name numeric, categorical,
-	// text (the columns of that kind that no other term of the product names) or rest (the columns that
-	// no term names).
+	// Columns are names of columns before or after they were encoded, or of the group of columns or part of a
+	// union that encoded them; or the single name numeric, categorical, text (the columns of that kind that no
+	// other term of the product names) or rest (the columns that no term names).
 	Columns []string
 	Kernel  Name // any but a kernel of columns
 	// Gamma is γ of the term. A rule is applied to the columns of the term, and the result is divided by

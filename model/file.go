@@ -46,6 +46,9 @@ type Column struct {
 	Kind   string   `json:"kind"`             // "numeric", "categorical" or "text"
 	Levels []string `json:"levels,omitempty"` // categories of a categorical column, by code
 	Format string   `json:"format,omitempty"` // how values are written: "number GB", "name" or "labels |"
+	// EncodedFrom is the column from which this one was encoded, such as the dates of a part; EncodedKind is its kind.
+	EncodedFrom string `json:"encoded_from,omitempty"`
+	EncodedKind string `json:"encoded_kind,omitempty"`
 }
 
 // index is model.json.

@@ -92,7 +92,7 @@ func (c Columns) Route(in datasets.InferredSchema, child func(i int,
 		for _, j := range index {
 			taken[j] = true
 		}
-		parts = append(parts, child(i, in))
+		parts = append(parts, encodedBy(g.NameAt(i), child(i, in)))
 	}
 	if c.Remainder == "passthrough" {
 		for _, j := range unselected(taken) {

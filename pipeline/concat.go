@@ -112,8 +112,8 @@ func (c *concatenation) InputWidth() int { return c.cols }
 // model file may declare any number of sparse columns.
 const maxNames = 1 << 20
 
-// OutputSchema returns the columns of all parts. Columns of a part without names are named after
-// the part; beyond a million columns, none has a name.
+// OutputSchema returns the columns of all parts. The innermost part is their EncodedBy. Columns of a
+// part without names are named after the part; beyond a million columns, none has a name.
 func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
 	lists := make([][]datasets.Column, len(c.parts))
 	named := false
@@ -136,10 +136,13 @@ func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
 	out := make([]datasets.Column, 0, c.OutputWidth())
 	for i, p := range c.parts {
 		if len(lists[i]) == p.Width {
-			out = append(out, lists[i]...)
+			for _, column := range lists[i] {
+				column.EncodedBy = cmp.Or(column.EncodedBy, p.Name)
+				out = append(out, column)
+			}
 			continue
 		}
-		column := datasets.Column{}
+		column := datasets.Column{EncodedBy: p.Name}
 		if origin := c.origin(in, p); origin != nil {
 			column.EncodedFrom, column.EncodedKind = cmp.Or(origin.EncodedFrom, origin.Name), origin.Kind
 			if origin.EncodedFrom != "" {

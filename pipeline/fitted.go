@@ -272,12 +272,14 @@ func schemaState(s *model.State, schema *datasets.Schema) {
 }
 
 func columnsState(s *model.State, columns *[]datasets.Column) {
-	var names, levels, formats []string
-	var counts []int
-	plain := true
+	var names, levels, formats, origins []string
+	var counts, originKinds []int
+	plain, encoded := true, false
 	for _, c := range *columns {
 		names, formats = append(names, c.Name), append(formats, c.Format.String())
 		plain = plain && c.Format == datasets.Format{}
+		origins, originKinds = append(origins, c.EncodedFrom), append(originKinds, int(c.EncodedKind))
+		encoded = encoded || c.EncodedFrom != ""
 		levels = append(levels, c.Categories...)
 		count := len(c.Categories)
 		switch c.Kind {
@@ -296,22 +298,31 @@ func columnsState(s *model.State, columns *[]datasets.Column) {
 	} else {
 		formats = make([]string, len(names))
 	}
+	if !s.Restoring() && encoded || s.Restoring() && s.Has("origins") {
+		s.Strings("origins", &origins)
+		s.Ints("origin_kinds", &originKinds)
+	} else {
+		origins, originKinds = make([]string, len(names)), make([]int, len(names))
+	}
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	if s.Require(len(names) == len(counts) && len(names) == len(formats), "names and kinds of columns differ in number"); s.Err() != nil {
+	if s.Require(len(names) == len(counts) && len(names) == len(formats) && len(names) == len(origins) &&
+		len(names) == len(originKinds), "names and kinds of columns differ in number"); s.Err() != nil {
 		return
 	}
 	var out []datasets.Column
 	for i, name := range names {
 		format, err := datasets.ParseFormat(formats[i])
-		c, count := datasets.Column{Name: name, Format: format}, counts[i]
+		c, count := datasets.Column{Name: name, Format: format, EncodedFrom: origins[i]}, counts[i]
+		c.EncodedKind = datasets.Kind(originKinds[i])
 		if count >= 0 {
 			c.Kind = datasets.Categorical
 		} else if count < -1 {
 			c.Kind, count = datasets.Text, -2-count
 		}
-		if s.Require(count <= len(levels) && err == nil, "levels or formats are missing"); s.Err() != nil {
+		if s.Require(count <= len(levels) && err == nil && c.EncodedKind >= datasets.Numeric &&
+			c.EncodedKind <= datasets.Text, "levels or formats are missing"); s.Err() != nil {
 			return
 		}
 		if count > 0 {

@@ -157,7 +157,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	if d.Constraint == datasets.Texts && len(in.Columns) == 0 {
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes text"}, true
 	}
-	if (d.Constraint == datasets.Categories || d.Constraint == datasets.Labels) && len(in.Columns) == 0 {
+	if takesCategories(d.Constraint) && len(in.Columns) == 0 {
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
 	if n := len(in.Columns); d.Constraint == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
@@ -193,10 +193,13 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		if notation := suggest.Notation(first.Categories); notation != "" {
 			f.Hint = notation
 		}
-	case datasets.Categories, datasets.Labels:
+	case datasets.Categories, datasets.Labels, datasets.Names:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes categorical ones")
 		f.Hint = "select the categorical columns with a columns step"
-		if first.Kind == datasets.Text {
+		if first.Format.Delimiter != "" {
+			f.Problem = "column " + first.Name + " has lists of labels" + because("takes one category of each row")
+			f.Hint = "encode it with onehot, in a columns step"
+		} else if first.Kind == datasets.Text {
 			f.Hint = textHint + "; data.kinds can make it categorical"
 		}
 	case datasets.Texts:
@@ -225,6 +228,11 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	return f, true
 }
 
+// takesCategories reports whether a constraint is met by categorical columns.
+func takesCategories(c datasets.Constraint) bool {
+	return c == datasets.Categories || c == datasets.Labels || c == datasets.Names
+}
+
 // unnamed returns the error of a required column name that does not exist, if all columns are
 // known.
 func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
@@ -249,8 +257,7 @@ const textHint = "encode it before with tfidf, in a columns step, or leave it ou
 func refusedText(demands []datasets.Requirement, in datasets.InferredSchema, name string) (param.FieldError, bool) {
 	text := slices.IndexFunc(in.Columns, func(c datasets.InferredColumn) bool { return c.Kind == datasets.Text })
 	if in.Unknown || text < 0 || slices.ContainsFunc(demands, func(d datasets.Requirement) bool {
-		return d.Constraint == datasets.Numbers || d.Constraint == datasets.Categories || d.Constraint == datasets.Texts ||
-			d.Constraint == datasets.Labels
+		return d.Constraint == datasets.Numbers || d.Constraint == datasets.Texts || takesCategories(d.Constraint)
 	}) {
 		return param.FieldError{}, false
 	}

@@ -19,29 +19,56 @@ type Relevance struct {
 	Step    string   // path of the step
 	Columns []string // names of the step's input columns
 	Origins []string // of each column, the name of the one from which it was encoded; "" if none
-	Values  []float64
+	// EncodedBy is, of each column, the name of the group of columns or the part of a union that encoded it.
+	EncodedBy []string
+	Values    []float64
 }
 
 // name sets the names of the columns of in.
 func (r *Relevance) name(in datasets.Schema) {
 	for j := range r.Values {
 		r.Columns, r.Origins = append(r.Columns, in.Name(j)), append(r.Origins, in.Column(j).EncodedFrom)
+		r.EncodedBy = append(r.EncodedBy, in.Column(j).EncodedBy)
 	}
 }
 
-// ByOrigin returns the relevance with one column for those that were encoded from the same one and have no
-// other value than a common one and 0, such as those that share a scale.
-func (r Relevance) ByOrigin() Relevance {
-	shared := map[string]float64{} // by origin, −1 for several
-	for j, origin := range r.Origins {
+// shared returns, by name, the common value of the columns of that name other than 0, and −1 for several.
+func (r Relevance) shared(names []string) map[string]float64 {
+	out := map[string]float64{}
+	for j, name := range names {
 		v := r.Values[j]
-		switch before, known := shared[origin]; {
+		switch before, known := out[name]; {
 		case !known || before == 0:
-			shared[origin] = v
+			out[name] = v
 		case v != 0 && v != before:
-			shared[origin] = -1
+			out[name] = -1
 		}
 	}
+	return out
+}
+
+// ByOrigin returns the relevance with one column for those that were encoded from the same one and have no
+// other value than a common one and 0, such as those that share a scale. A column that was encoded twice with
+// two scales is two, with the names of the groups that encoded it.
+func (r Relevance) ByOrigin() Relevance {
+	encodings, first, split := slices.Clone(r.Origins), map[string]float64{}, map[string]bool{}
+	for j, part := range r.EncodedBy {
+		if encodings[j] != "" {
+			encodings[j] += " (" + part + ")"
+		}
+	}
+	shared, origins := r.shared(encodings), slices.Clone(r.Origins)
+	for j, origin := range origins {
+		v, known := first[origin]
+		split[origin] = split[origin] || known && v != shared[encodings[j]]
+		first[origin] = shared[encodings[j]]
+	}
+	for j, origin := range origins {
+		if split[origin] {
+			origins[j] = encodings[j]
+		}
+	}
+	r.Origins, shared = origins, r.shared(origins)
 	out, listed := Relevance{Step: r.Step}, map[string]bool{}
 	for j, name := range r.Columns {
 		origin, v := "", r.Values[j]
@@ -179,9 +206,26 @@ func nameOfTerm(in datasets.Schema, s kernel.Summand) string {
 			factors = append(factors, "all columns ("+string(t.Kernel)+")")
 			continue
 		}
+		// the column before it was encoded, or one of its encodings, if the term has all of it, else the column after
+		labels := func(j int) [3]string {
+			c := in.Column(j)
+			origin := cmp.Or(c.EncodedFrom, in.Name(j))
+			return [3]string{origin, origin + " (" + c.EncodedBy + ")", in.Name(j)}
+		}
+		elsewhere := map[string]bool{}
+		for j := range in.Columns {
+			if _, has := slices.BinarySearch(t.Index, j); !has {
+				elsewhere[labels(j)[0]], elsewhere[labels(j)[1]] = true, true
+			}
+		}
 		var names []string
 		for _, j := range t.Index {
-			if name := cmp.Or(in.Column(j).EncodedFrom, in.Name(j)); !slices.Contains(names, name) {
+			all := labels(j)
+			name := all[max(slices.IndexFunc(all[:2], func(l string) bool { return !elsewhere[l] }), 0)]
+			if elsewhere[name] {
+				name = all[2]
+			}
+			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

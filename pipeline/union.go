@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -60,6 +61,16 @@ func (u Union) WithChildren(parts []Step) transformer.Fitter {
 	return Union{Parts: parts, Weights: slices.Clone(u.Weights)}
 }
 
+// encodedBy returns the columns of a part with its name, if they have no other.
+func encodedBy(part string, in datasets.InferredSchema) datasets.InferredSchema {
+	in = in.Each(func(c *datasets.InferredColumn) { c.EncodedBy = cmp.Or(c.EncodedBy, part) })
+	in.EncodedFrom = slices.Clone(in.EncodedFrom)
+	for j := range in.EncodedFrom {
+		in.EncodedFrom[j].EncodedBy = cmp.Or(in.EncodedFrom[j].EncodedBy, part)
+	}
+	return in
+}
+
 // concatColumns concatenates the columns of parts; they can no longer be selected by name.
 func concatColumns(parts []datasets.InferredSchema) datasets.InferredSchema {
 	var out datasets.InferredSchema
@@ -82,7 +93,7 @@ func (u Union) Route(in datasets.InferredSchema, child func(i int,
 	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	parts := make([]datasets.InferredSchema, len(u.Parts))
 	for i := range parts {
-		parts[i] = child(i, in)
+		parts[i] = encodedBy(u.Parts[i].Path(), child(i, in))
 	}
 	return concatColumns(parts), nil
 }

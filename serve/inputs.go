@@ -22,7 +22,7 @@ func (c inputs) specs() (out []protocol.TensorSpec) {
 	}
 	for _, f := range c.Fields[:c.Width] {
 		d := protocol.FP64
-		if f.Kind != datasets.Numeric || f.Unit != "" {
+		if f.Kind != datasets.Numeric || f.Format.Unit != "" {
 			d = protocol.Bytes
 		}
 		out = append(out, protocol.TensorSpec{Name: f.Name, Datatype: d})
@@ -115,8 +115,12 @@ func (c inputs) setColumns(t *protocol.Tensor, x []float64, given []bool, errs *
 	if f.Ignored() {
 		return
 	}
-	if (f.Date != nil || f.Unit != "") && t.Datatype != protocol.Bytes {
+	if f.Date != nil && t.Datatype != protocol.Bytes {
 		errs.At(-1, f.Name, "datatype must be BYTES with %s, got %s", f.Constraint(), t.Datatype)
+		return
+	}
+	if f.Format.Unit != "" && t.Datatype == protocol.Bool {
+		errs.At(-1, f.Name, "datatype must be BYTES or numbers, which are %s, got %s", f.Format.Unit, t.Datatype)
 		return
 	}
 	if f.Kind == datasets.Text && t.Datatype != protocol.Bytes {

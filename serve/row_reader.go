@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -107,7 +108,7 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	if f.Ignored() {
 		return r.Skip()
 	}
-	kind, v, err := r.Value()
+	kind, v, err := r.value(f)
 	if err != nil {
 		return err
 	}
@@ -123,6 +124,29 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	return nil
 }
 
+// value reads the value of a field. An array of labels becomes a string.
+func (r *rowReader) value(f *rowencoding.Field) (jsonscan.Kind, []byte, error) {
+	if f.Format.Delimiter == "" || r.Next() != '[' {
+		return r.Value()
+	}
+	var labels []byte
+	err := r.Array("an array of labels", func(i int) error {
+		kind, v, err := r.Value()
+		if err != nil {
+			return err
+		}
+		if kind != jsonscan.Text || bytes.Contains(v, []byte(f.Format.Delimiter)) {
+			r.errs.At(r.n-1, f.Name, "label %d must be a string without %q, got %s", i, f.Format.Delimiter, rowerrors.Clip(v))
+		}
+		if i > 0 {
+			labels = append(labels, f.Format.Delimiter...)
+		}
+		labels = append(labels, v...)
+		return nil
+	})
+	return jsonscan.Text, labels, err
+}
+
 // setField writes a value to the columns of a field.
 func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []float64) {
 	var got, constraint string
@@ -135,7 +159,7 @@ func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte,
 			return
 		}
 		got = rowerrors.Quote(v)
-	case f.IsString():
+	case f.IsString(), f.Format.Unit != "" && kind != jsonscan.Number:
 		constraint = f.Constraint()
 	case kind == jsonscan.Number:
 		number, finite := parseNumber(v)

@@ -59,15 +59,16 @@ import (
 // a product by Solve exact. Floor does not raise a scale of 0. With a few hundred rows a useless column
 // may keep a small scale by chance.
 //
-// With the exact kernel, Kernel may be a product of kernels of columns ([kernel.Product]), such as
-// laplacian for numbers and gaussian for categories and text:
+// With the exact kernel, Kernel may be a product of kernels of columns ([kernel.Product]) or a sum of products,
+// such as laplacian for numbers and gaussian for categories and text:
 //
 //	ard: {solve: coordinate, groups: origin, kernel: {product: [
 //	  {columns: numeric, kernel: laplacian}, {columns: rest, kernel: gaussian}]}}
 //
 // γ of its terms has no effect: the scales replace it. Place the step before kernel_ridge, kernel_svm,
 // gaussian_process, nystroem or rff with the same product and gamma: 1 in each term. With Groups
-// "origin" a text or a categorical column has one scale. The distances of each group are stored, and
+// "origin" a text or a categorical column has one scale. In a sum of products a column has one scale for all
+// terms, and the weights of the products are fixed. The distances of each group are stored, and
 // the scales start where the mean distances of all groups, times their scales, are equal and sum to 1.
 // The ratio of the learned noise and amplitude estimates alpha of kernel_ridge on the sample.
 //
@@ -90,7 +91,7 @@ import (
 // targets, fewer than two rows, and if all inputs are constant. An input that is constant in the
 // sample gets the scale 0.
 type ARD struct {
-	Kernel    kernel.Name // a kernel of [RFF], or a product of kernels of columns
+	Kernel    kernel.Name // a kernel of [RFF], or a kernel of columns
 	Nu        float64     // ν of the matern kernel
 	Alpha     float64     // α of the rational_quadratic kernel
 	Features  int         // D, even
@@ -150,11 +151,8 @@ func (s ARD) checkKernel() error {
 		if s.Solve == "features" {
 			return errors.New("a kernel of all columns for solve: features; products are for solve: exact and coordinate")
 		}
-		if len(list) != 1 {
-			return errors.New("one product of kernels of columns, not a sum")
-		}
 	}
-	for _, t := range s.terms() {
+	for _, t := range termsOf(s.products()) {
 		if _, ok := s.exactKernel(t); s.Solve != "features" && !ok {
 			return errors.New("a kernel of the euclidean or the L1 distance for solve: exact and coordinate")
 		}
@@ -162,12 +160,21 @@ func (s ARD) checkKernel() error {
 	return nil
 }
 
-// terms returns the factors of the kernel, one of all columns for a kernel that is no product.
-func (s ARD) terms() []kernel.Term {
-	if list := s.Kernel.Summands(); len(list) == 1 {
-		return list[0].Product
+// products returns the products of the kernel, one of all columns for a kernel that is none.
+func (s ARD) products() []kernel.Summand {
+	if list := s.Kernel.Summands(); list != nil {
+		return list
 	}
-	return []kernel.Term{{Kernel: s.Kernel, Columns: []string{"rest"}, Nu: s.Nu, Shape: s.Alpha}}
+	return []kernel.Summand{{Weight: 1, Product: []kernel.Term{{Kernel: s.Kernel, Columns: []string{"rest"}, Nu: s.Nu,
+		Shape: s.Alpha}}}}
+}
+
+// termsOf returns the terms of all products.
+func termsOf(products []kernel.Summand) (terms []kernel.Term) {
+	for _, p := range products {
+		terms = append(terms, p.Product...)
+	}
+	return terms
 }
 
 // exactKernel returns the kernel of a term, which must be a function of one distance of the scaled rows.
@@ -256,7 +263,7 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 		for i := range n {
 			mat.Row(X.RawRowView(i), i, rows.X)
 		}
-		k, _ := s.exactKernel(s.terms()[0])
+		k, _ := s.exactKernel(termsOf(s.products())[0])
 		return evidence.Exact{X: X, Y: rows.Y.Slice(0, n, 0, rows.Y.RawMatrix().Cols).(*mat.Dense), Kernel: k, Group: group,
 			Intercept: true, LeaveOneOut: p.LeaveOneOut}.Minimize(ctx, []evidence.Point{start}, s.Steps)
 	}
@@ -285,12 +292,15 @@ func (s ARD) byGroup() bool {
 func (s ARD) learnGroups(ctx context.Context, rows sample.Sample, schema datasets.Schema, group []int,
 	f *FittedARD) error {
 	n, d := rows.X.Dims()
-	terms, err := s.columnsOfTerms(ctx, schema, d)
+	products, err := s.resolve(ctx, schema, d)
 	if err != nil {
 		return err
 	}
-	group, term := splitGroups(group, terms)
-	m, count := min(n, s.Part), slices.Max(group)+1
+	group, terms := splitGroups(group, termsOf(products))
+	m, count := min(n, s.Part), 0
+	for _, own := range terms {
+		count += len(own)
+	}
 	if err := memory.Check(s.bytes(float64(n), float64(d), float64(count))); err != nil {
 		return fmt.Errorf("cannot store the distances of %d rows in %d groups of columns: %w; lower part, or set "+
 			"groups: origin", m, count, err)
@@ -298,25 +308,38 @@ func (s ARD) learnGroups(ctx context.Context, rows sample.Sample, schema dataset
 	if f.deviation, err = sample.Deviations(rows.X, group, schema); err != nil {
 		return err
 	}
-	var kernels []*pairwise.Kernel
-	for _, t := range terms {
-		k, _ := s.exactKernel(t)
-		kernels = append(kernels, k)
+	var kernels [][]*pairwise.Kernel
+	var weights []float64
+	for _, p := range products {
+		var factors []*pairwise.Kernel
+		for _, t := range p.Product {
+			k, _ := s.exactKernel(t)
+			factors = append(factors, k)
+		}
+		kernels, weights = append(kernels, factors), append(weights, p.Weight)
 	}
 	var groups []evidence.Group
-	number := map[int]int{} // of each group that is not constant
+	inputs := make([][]int, len(terms)) // of each group, as far as they are not constant
 	for j, g := range group {
-		if f.deviation[j] == 0 {
-			continue
+		if f.deviation[j] > 0 {
+			inputs[g] = append(inputs[g], j)
 		}
-		if _, known := number[g]; !known {
-			number[g] = len(groups)
-			groups = append(groups, evidence.Group{Term: term[j], Factor: 1 / f.deviation[j]})
-		}
-		group[j] = number[g]
-		groups[group[j]].Inputs = append(groups[group[j]].Inputs, j)
 	}
-	p, err := evidence.NewProduct(ctx, rowblock.Slice(rows.X, 0, m), kernels, groups)
+	scale := 0
+	for g, own := range inputs {
+		for _, t := range terms[g] {
+			if own != nil {
+				groups = append(groups, evidence.Group{Term: t, Scale: scale, Inputs: own, Factor: 1 / f.deviation[own[0]]})
+			}
+		}
+		for _, j := range own {
+			group[j] = scale
+		}
+		if own != nil {
+			scale++
+		}
+	}
+	p, err := evidence.NewProduct(ctx, rowblock.Slice(rows.X, 0, m), kernels, weights, groups)
 	if err != nil {
 		return err
 	}
@@ -334,42 +357,53 @@ func (s ARD) learnGroups(ctx context.Context, rows sample.Sample, schema dataset
 	return err
 }
 
-// columnsOfTerms returns the terms of the kernel with the numbers of their columns.
-func (s ARD) columnsOfTerms(ctx context.Context, schema datasets.Schema, d int) ([]kernel.Term, error) {
-	terms := slices.Clone(s.terms())
-	if len(terms) == 1 && s.Kernel.Summands() == nil {
-		for j := range d {
-			terms[0].Index = append(terms[0].Index, j)
+// resolve returns the products of the kernel with the numbers of their columns.
+func (s ARD) resolve(ctx context.Context, schema datasets.Schema, d int) ([]kernel.Summand, error) {
+	products, all := s.products(), make([]int, d)
+	for j := range all {
+		all[j] = j
+	}
+	for _, p := range products {
+		for t := range p.Product {
+			p.Product[t].Gamma = kernel.FixedGamma(1)
 		}
-		return terms, nil
 	}
-	for t := range terms {
-		terms[t].Gamma = kernel.FixedGamma(1)
+	if s.Kernel.Summands() != nil {
+		name, err := spectral.Resolve(ctx, kernel.Sum(products...), schema, d, s.Seed, nil)
+		if err != nil {
+			return nil, err
+		}
+		products = name.Summands()
 	}
-	name, err := spectral.Resolve(ctx, kernel.Product(terms...), schema, d, s.Seed, nil)
-	if err != nil {
-		return nil, err
+	for _, p := range products {
+		for t := range p.Product {
+			if p.Product[t].Index == nil {
+				p.Product[t].Index = all
+			}
+		}
 	}
-	return name.Summands()[0].Product, nil
+	return products, nil
 }
 
-// splitGroups returns groups of columns of the same group and term, and the term of each column.
-func splitGroups(group []int, terms []kernel.Term) (out, term []int) {
-	out, term = make([]int, len(group)), make([]int, len(group))
-	of := map[[2]int]int{}
+// splitGroups returns groups of columns of the same group and terms, and the numbers of the terms of each group.
+func splitGroups(group []int, terms []kernel.Term) (out []int, of [][]int) {
+	own := make([][]int, len(group))
 	for t, one := range terms {
 		for _, j := range one.Index {
-			term[j] = t
+			own[j] = append(own[j], t)
 		}
 	}
+	known := map[string]int{}
 	for j, g := range group {
-		key := [2]int{g, term[j]}
-		if _, known := of[key]; !known {
-			of[key] = len(of)
+		key := fmt.Sprint(g, own[j])
+		at, has := known[key]
+		if !has {
+			at = len(of)
+			known[key], of = at, append(of, own[j])
 		}
-		out[j] = of[key]
+		out = append(out, at)
 	}
-	return out, term
+	return out, of
 }
 
 // bytes returns the memory of a fit on n rows of d columns, with the distances of the given groups.

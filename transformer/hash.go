@@ -16,8 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Hash maps categorical columns to a fixed number of columns D by feature hashing: each category of
-// each input adds ±1 to the column selected by a hash of the string "input=category".
+// Hash maps categorical columns, also names ([datasets.Format]), to a fixed number of columns D by
+// feature hashing: each category of each input adds ±1 to the column selected by a hash of the string
+// "input=category".
 //
 //	z_h(x) = Σ_{j: h(j, x_j) = h} ξ(j, x_j)
 //
@@ -62,16 +63,16 @@ func (s Hash) FitSource(ctx context.Context, data datasets.Source) (Transformer,
 	if err := checkSpec("hash", s); err != nil {
 		return nil, err
 	}
-	width, err := widthOf(ctx, "hash", data)
+	width, err := columnsOf(ctx, "hash", data)
 	if err != nil {
 		return nil, err
 	}
 	schema := data.Schema()
 	f := &fittedHash{features: s.Features}
-	if f.levels, err = categoricalLevels("hash", schema, width); err != nil {
+	if f.levels, err = categoricalLevels("hash", schema, width, false); err != nil {
 		return nil, err
 	}
-	f.first = firstCodes(f.levels)
+	f.first, f.labels = firstCodes(f.levels), labelColumns(schema, width)
 	f.columns = make([]int, 0, f.first[width])
 	for j := range width {
 		if err := ctxerr.Check(ctx); err != nil {
@@ -97,9 +98,10 @@ func (s Hash) Cost(shape datasets.Shape) datasets.Cost {
 
 // fittedHash is a fitted [Hash].
 type fittedHash struct {
-	levels   []int // number of categories of each input
-	first    []int // category c of input j has index first[j]+c
-	columns  []int // column of each category, or ^column if its sign is −1
+	levels   []int         // number of categories of each input
+	first    []int         // category c of input j has index first[j]+c
+	columns  []int         // column of each category, or ^column if its sign is −1
+	labels   []labelColumn // of names; nil if there are none
 	features int
 }
 
@@ -113,7 +115,7 @@ func (f *fittedHash) entry(category int) (column int, value float64) {
 
 // Transform returns the hashed rows, a *sparse.CSR.
 func (f *fittedHash) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("hash", X, len(f.levels))
+	X, err := codeRows(ctx, "hash", X, f.labels, f.levels)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +171,9 @@ func (r *hashedRow) appendTo(columns []uint32, values []float64) ([]uint32, []fl
 
 // Export adds the hashed rows to g.
 func (f *fittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	if f.labels != nil {
+		return graph.Value{}, errLabelExport
+	}
 	all := make([]float64, f.features)
 	for k := range all {
 		all[k] = float64(k)
@@ -209,6 +214,7 @@ func (f *fittedHash) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Ints("columns", &f.columns)
 	s.Int("features", &f.features)
+	labelState(s, &f.labels, f.levels)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}

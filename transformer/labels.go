@@ -2,7 +2,9 @@ package transformer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -95,6 +97,28 @@ func eachLabel(ctx context.Context, step string, X mat.Matrix, first int, labels
 	}
 	return nil
 }
+
+// codeRows returns rows with the codes of names instead of strings, and other rows as they are, for the method
+// Transform of a step that takes both.
+func codeRows(ctx context.Context, step string, X mat.Matrix, labels []labelColumn, levels []int) (mat.Matrix, error) {
+	n := rowsOf(X)
+	if labels == nil || n == 0 {
+		return checkRows(step, X, len(levels))
+	}
+	codes := mat.NewDense(n, len(levels), nil)
+	err := eachLabel(ctx, step, X, 0, labels, levels, datasets.Schema{}, func(i, j, code int) {
+		v := float64(code)
+		if code == missingCode {
+			v = math.NaN()
+		}
+		codes.Set(i, j, v)
+	})
+	return codes, err
+}
+
+// errLabelExport is the error of the export of a step of strings.
+var errLabelExport = errors.New("names and lists of labels are strings, for which exports have no operations; serve " +
+	"the model file itself")
 
 // labelCounts count the categories of rows in which some columns are strings.
 type labelCounts struct {

@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -54,42 +53,16 @@ func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transforme
 
 // Start returns the only pass, which counts categories.
 func (s OneHot) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-	labels := labelColumns(schema, cols)
-	if labels == nil {
-		return beginCodes(ctx, "onehot", s, schema, cols)
-	}
-	if err := checkSpec("onehot", s); err != nil {
-		return nil, err
-	}
-	levels := make([]int, cols)
-	for j := range levels {
-		c := schema.Column(j)
-		if c.Kind != datasets.Categorical && labels[j].codes == nil {
-			return nil, notCategorical("onehot", schema, j)
-		}
-		levels[j] = len(c.Categories)
-	}
-	if err := ctxerr.Check(ctx); err != nil {
-		return nil, err
-	}
-	sums := &labelCounts{newCodeCounts("onehot", schema, levels), labels}
-	return pass.Begin(pass.Config{Name: "transformer: onehot", Spec: s, Schema: schema, Cols: cols}, sums), nil
+	return beginCodes(ctx, "onehot", s, schema, cols, true)
 }
 
 // Finish returns the fitted step.
 func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	all, _, err := pass.Last(ctx, "transformer: onehot", s, last)
+	c, labels, err := lastCodes(ctx, "onehot", s, last)
 	if err != nil {
 		return nil, err
 	}
-	f := &fittedOneHot{}
-	var c *codeCounts
-	if text, ok := all.(*labelCounts); ok {
-		c, f.labels = text.codeCounts, text.labels
-	} else {
-		c = all.(*inputs).sums.(*codeCounts)
-	}
-	f.levels, f.first, f.column = c.levels, c.first, make([]int, len(c.counts))
+	f := &fittedOneHot{levels: c.levels, first: c.first, column: make([]int, len(c.counts)), labels: labels}
 	for k, n := range c.counts {
 		f.column[k] = -1
 		if n >= s.MinCount {
@@ -103,18 +76,39 @@ func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	return f, nil
 }
 
-// beginCodes returns the first pass of a step that requires categorical columns.
-func beginCodes(ctx context.Context, step string, spec any, schema datasets.Schema, cols int) (datasets.Pass, error) {
+// beginCodes returns the first pass of a step that requires categorical columns or names, or also takes lists of
+// labels.
+func beginCodes(ctx context.Context, step string, spec any, schema datasets.Schema, cols int,
+	lists bool) (datasets.Pass, error) {
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
 	}
-	levels, err := categoricalLevels(step, schema, cols)
+	levels, err := categoricalLevels(step, schema, cols, lists)
 	if err != nil {
 		return nil, err
+	}
+	if labels := labelColumns(schema, cols); labels != nil {
+		if err := ctxerr.Check(ctx); err != nil {
+			return nil, err
+		}
+		sums := &labelCounts{newCodeCounts(step, schema, levels), labels}
+		return pass.Begin(pass.Config{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}, sums), nil
 	}
 	return beginPass(ctx, step, spec, schema, cols, true, func() inputSums {
 		return newCodeCounts(step, schema, levels)
 	})
+}
+
+// lastCodes returns the counts of the last pass that beginCodes began, and the columns of strings.
+func lastCodes(ctx context.Context, step string, spec any, last datasets.Pass) (*codeCounts, []labelColumn, error) {
+	all, _, err := pass.Last(ctx, "transformer: "+step, spec, last)
+	if err != nil {
+		return nil, nil, err
+	}
+	if text, ok := all.(*labelCounts); ok {
+		return text.codeCounts, text.labels, nil
+	}
+	return all.(*inputs).sums.(*codeCounts), nil, nil
 }
 
 func newCodeCounts(step string, schema datasets.Schema, levels []int) *codeCounts {
@@ -149,13 +143,13 @@ func (c *codeCounts) next(context.Context) (inputSums, error) { return nil, nil 
 
 func (c *codeCounts) state(s *model.State) { pass.Ints(s, "counts", &c.counts, len(c.counts), 0) }
 
-// categoricalLevels returns the number of categories of each column, or an error if a column is
-// numeric.
-func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, error) {
+// categoricalLevels returns the number of categories of each column, or an error if a column has none, or has lists
+// of labels unless these are allowed.
+func categoricalLevels(step string, schema datasets.Schema, width int, lists bool) ([]int, error) {
 	levels := make([]int, width)
 	for j := range levels {
 		c := schema.Column(j)
-		if c.Kind != datasets.Categorical {
+		if c.Kind != datasets.Categorical && !c.Format.Name && !(lists && c.Format.HasCategories()) {
 			return nil, notCategorical(step, schema, j)
 		}
 		levels[j] = len(c.Categories)
@@ -164,6 +158,10 @@ func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, e
 }
 
 func notCategorical(step string, schema datasets.Schema, j int) error {
+	if schema.Column(j).Format.Delimiter != "" {
+		return fmt.Errorf("transformer: %s: column %s must have one category in each row, got lists of labels; encode "+
+			"it with onehot", step, schema.Name(j))
+	}
 	return fmt.Errorf("transformer: %s: column %s must be categorical, got %s; select the categorical columns with a "+
 		"columns step", step, schema.Name(j), schema.Column(j).Kind)
 }
@@ -226,7 +224,7 @@ type fittedOneHot struct {
 // Transform returns the encoded rows, a *sparse.CSR with the shared value 1.
 func (f *fittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	var err error
-	if f.labels == nil {
+	if f.labels == nil || rowsOf(X) == 0 {
 		if X, err = checkRows("onehot", X, len(f.levels)); err != nil {
 			return nil, err
 		}
@@ -256,8 +254,7 @@ func (f *fittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 // Export adds the encoded rows to g. A number that is not a category code is encoded as zeros.
 func (f *fittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	if f.labels != nil {
-		return graph.Value{}, errors.New("names and lists of labels are strings, for which exports have no operations; " +
-			"serve the model file itself")
+		return graph.Value{}, errLabelExport
 	}
 	var inputs []int
 	var codes []float64

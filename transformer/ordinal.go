@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Ordinal replaces each category by its index in the schema, starting at 0. It suits ordered
-// categories and tree models.
+// Ordinal replaces each category, also each name ([datasets.Format]), by its index in the schema,
+// starting at 0. It suits ordered categories and tree models.
 //
 // Shapes: n×d → n×d, dense. Missing values stay missing. Unknown determines whether a category that
 // is not in the schema ([datasets.Unknown]) becomes −1, a missing value, or an error.
@@ -47,21 +47,22 @@ func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transform
 
 // Start returns the only pass, which checks the rows.
 func (s Ordinal) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-	return beginCodes(ctx, "ordinal", s, schema, cols)
+	return beginCodes(ctx, "ordinal", s, schema, cols, false)
 }
 
 // Finish returns the fitted step.
 func (s Ordinal) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	c, _, err := lastSums[*codeCounts](ctx, "ordinal", s, last)
+	c, labels, err := lastCodes(ctx, "ordinal", s, last)
 	if err != nil {
 		return nil, err
 	}
-	return &fittedOrdinal{levels: c.levels, unknown: s.Unknown}, nil
+	return &fittedOrdinal{levels: c.levels, labels: labels, unknown: s.Unknown}, nil
 }
 
 // fittedOrdinal is a fitted [Ordinal].
 type fittedOrdinal struct {
 	levels  []int
+	labels  []labelColumn // of names; nil if there are none
 	unknown string
 }
 
@@ -72,7 +73,7 @@ func (f *fittedOrdinal) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 
 // TransformTo writes the codes to dst.
 func (f *fittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := checkRows("ordinal", X, len(f.levels))
+	X, err := codeRows(ctx, "ordinal", X, f.labels, f.levels)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,10 @@ func (f *fittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 // Export adds the codes to g. A graph cannot report errors, so an unknown category that should be
 // an error becomes a missing value, and the prediction becomes missing as well.
 func (f *fittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
-	if f.unknown == "code" {
+	switch {
+	case f.labels != nil:
+		return graph.Value{}, errLabelExport
+	case f.unknown == "code":
 		return rows, nil
 	}
 	return g.Where(g.Equal(rows, g.Scalar(datasets.Unknown)), g.Scalar(math.NaN()), rows), nil
@@ -120,6 +124,7 @@ func (f *fittedOrdinal) OutputSchema(in datasets.Schema) datasets.Schema { retur
 func (f *fittedOrdinal) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.String("unknown", &f.unknown)
+	labelState(s, &f.labels, f.levels)
 	s.Require(len(f.levels) > 0, "there are no columns")
 	s.Require(f.unknown == "code" || f.unknown == "missing" || f.unknown == "error", "unknown is not one of its options")
 }

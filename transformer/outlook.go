@@ -26,7 +26,7 @@ var (
 	complete         = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 	withTargets      = append(complete[:2:2], datasets.Requirement{Constraint: datasets.Targets})
 	numericWithValue = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.SomeValue}}
-	categories       = []datasets.Requirement{{Constraint: datasets.Categories}}
+	categories       = []datasets.Requirement{{Constraint: datasets.Names}}
 )
 
 // Requirements declares that all inputs must be numeric and have no missing values.
@@ -165,7 +165,7 @@ func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {
 		return categories
 	}
-	return []datasets.Requirement{{Constraint: datasets.Categories},
+	return []datasets.Requirement{{Constraint: datasets.Names},
 		{Constraint: datasets.KnownCategories, Hint: "unknown: code or missing allows it"}}
 }
 

@@ -283,15 +283,24 @@ func eachTile(ctx context.Context, rows int, f func(lo, hi int)) error {
 
 // widthOf returns the number of columns of a source, or an error if it is empty.
 func widthOf(ctx context.Context, step string, src datasets.Source) (int, error) {
-	rows, width := src.Dims()
-	if rows == 0 || width <= 0 {
-		return 0, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, rows, width)
+	width, err := columnsOf(ctx, step, src)
+	if err != nil {
+		return 0, err
 	}
 	for j, c := range src.Schema().Columns {
 		if c.Kind == datasets.Text {
 			return 0, fmt.Errorf("transformer: %s: column %s must not be text; encode it with tfidf, or drop it", step,
 				src.Schema().Name(j))
 		}
+	}
+	return width, nil
+}
+
+// columnsOf returns the number of columns of a source, which may be text.
+func columnsOf(ctx context.Context, step string, src datasets.Source) (int, error) {
+	rows, width := src.Dims()
+	if rows == 0 || width <= 0 {
+		return 0, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, rows, width)
 	}
 	return width, ctxerr.Check(ctx)
 }

@@ -161,7 +161,7 @@ func (f *FittedScaler) State(s *model.State) {
 // encodedColumn returns a numeric column that encodes column j of a schema.
 func encodedColumn(in datasets.Schema, j int, name string) datasets.Column {
 	if c := in.Column(j); c.EncodedFrom != "" {
-		return datasets.Column{Name: name, EncodedFrom: c.EncodedFrom, EncodedKind: c.EncodedKind}
+		return datasets.Column{Name: name, EncodedFrom: c.EncodedFrom, EncodedKind: c.EncodedKind, EncodedBy: c.EncodedBy}
 	}
 	return datasets.Column{Name: name, EncodedFrom: in.Name(j), EncodedKind: in.Column(j).Kind}
 }
@@ -173,7 +173,8 @@ func asNumeric(in datasets.Schema) datasets.Schema {
 	}
 	columns := make([]datasets.Column, len(in.Columns))
 	for j, c := range in.Columns {
-		columns[j] = datasets.Column{Name: c.Name, EncodedFrom: c.EncodedFrom, EncodedKind: c.EncodedKind}
+		columns[j] = c
+		columns[j].Kind, columns[j].Categories, columns[j].Format = datasets.Numeric, nil, datasets.Format{}
 	}
 	return in.WithColumns(columns)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// TargetEncode replaces each category by the mean target of its training rows, shrunk towards the
-// mean target ȳ of all rows:
+// TargetEncode replaces each category, also each name ([datasets.Format]), by the mean target of its
+// training rows, shrunk towards the mean target ȳ of all rows:
 //
 //	z(c) = λ_c·ȳ_c + (1 − λ_c)·ȳ
 //
@@ -145,7 +145,7 @@ func (s TargetEncode) Start(ctx context.Context, schema datasets.Schema, cols in
 		return nil, fmt.Errorf("transformer: target_encode: the schema names %d columns, the rows have %d",
 			len(schema.Columns), cols)
 	}
-	levels, err := categoricalLevels("target_encode", schema, cols)
+	levels, err := categoricalLevels("target_encode", schema, cols, false)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (s TargetEncode) Start(ctx context.Context, schema datasets.Schema, cols in
 		return nil, err
 	}
 	sums := &targetSums{spec: s, schema: schema, levels: levels, first: firstTargetCells(levels),
-		classes: schema.Classes()}
+		labels: labelColumns(schema, cols), classes: schema.Classes()}
 	if err := memory.Check(s.bytes(sums.cells(), schema.Outputs())); err != nil {
 		return nil, fmt.Errorf("transformer: target_encode: %w", err)
 	}
@@ -196,7 +196,8 @@ type targetSums struct {
 	spec          TargetEncode
 	schema        datasets.Schema
 	levels, first []int
-	classes       []string // nil for numeric targets
+	labels        []labelColumn // of names; nil if there are none
+	classes       []string      // nil for numeric targets
 
 	outputs int       // 0 before the first block
 	count   []float64 // number of rows of each cell
@@ -222,7 +223,12 @@ func (t *targetSums) allocate(targets int) {
 
 // Add adds the targets of a block.
 func (t *targetSums) Add(ctx context.Context, first int, block datasets.Set) error {
-	X, err := checkInputs("target_encode", block, t.schema, len(t.levels), first, true)
+	own := block
+	var err error
+	if own.X, err = codeRows(ctx, "target_encode", block.X, t.labels, t.levels); err != nil {
+		return block.Locate(err, first)
+	}
+	X, err := checkInputs("target_encode", own, t.schema, len(t.levels), first, true)
 	if err != nil {
 		return err
 	}
@@ -407,8 +413,8 @@ func (t *targetSums) fitted() (Transformer, error) {
 	for k := range means {
 		_, means[k], _ = all.moments(t.cells()-1, k)
 	}
-	f := &fittedTargetEncode{levels: t.levels, first: t.first, outputs: t.outputs, folds: t.spec.Folds, seed: t.spec.Seed,
-		encodings: all.encodings(means)}
+	f := &fittedTargetEncode{levels: t.levels, labels: t.labels, first: t.first, outputs: t.outputs,
+		folds: t.spec.Folds, seed: t.spec.Seed, encodings: all.encodings(means)}
 	for k := range f.folds {
 		f.crossFitted = append(f.crossFitted, t.without(k).encodings(means)...)
 	}
@@ -474,7 +480,8 @@ func (s TargetEncode) Cost(shape datasets.Shape) datasets.Cost {
 // fittedTargetEncode is a fitted [TargetEncode].
 type fittedTargetEncode struct {
 	levels    []int
-	first     []int // first cell of each input
+	labels    []labelColumn // of names; nil if there are none
+	first     []int         // first cell of each input
 	outputs   int
 	encodings []float64 // by cell and output
 	relevance []float64
@@ -515,7 +522,7 @@ func (f *fittedTargetEncode) Transform(ctx context.Context, X mat.Matrix) (mat.M
 
 // TransformTo writes the encodings to dst.
 func (f *fittedTargetEncode) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := checkRows("target_encode", X, len(f.levels))
+	X, err := codeRows(ctx, "target_encode", X, f.labels, f.levels)
 	if err != nil {
 		return err
 	}
@@ -537,6 +544,9 @@ func (f *fittedTargetEncode) TransformTo(ctx context.Context, dst *mat.Dense, X 
 
 // Export adds the encodings to g.
 func (f *fittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	if f.labels != nil {
+		return graph.Value{}, errLabelExport
+	}
 	var inputs []int
 	var missing, unknown []float64
 	var lists [][]float64
@@ -591,6 +601,7 @@ func (f *fittedTargetEncode) Relevance() []float64 { return slices.Clone(f.relev
 func (f *fittedTargetEncode) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Int("outputs", &f.outputs)
+	labelState(s, &f.labels, f.levels)
 	s.Floats("encodings", &f.encodings)
 	s.Floats("relevance", &f.relevance)
 	s.Int("folds", &f.folds)

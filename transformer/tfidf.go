@@ -396,19 +396,25 @@ func (f *FittedTFIDF) InputWidth() int { return len(f.columns) }
 // OutputWidth returns the number of terms, or hashed columns, of all inputs.
 func (f *FittedTFIDF) OutputWidth() int { return f.width }
 
-// OutputSchema returns numeric columns called input=term, and input_unknown of the indicator, unnamed
-// ones if terms are hashed.
+// maxHashedNames is the maximum number of hashed columns with names.
+const maxHashedNames = 1 << 16
+
+// OutputSchema returns numeric columns called input=term, or input_0, input_1, … of hashed terms, and
+// input_unknown of the indicator. More than 65,536 hashed columns are unnamed.
 func (f *FittedTFIDF) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.width)
 	for j, v := range f.columns {
 		terms := v.Vocabulary()
-		if terms == nil {
+		if terms == nil && f.width > maxHashedNames {
 			return in.WithColumns(nil)
 		}
 		for _, term := range terms {
 			columns = append(columns, encodedColumn(in, j, in.Name(j)+"="+term))
 		}
-		if v.Width() > len(terms) {
+		for k := len(terms); k < v.Terms(); k++ {
+			columns = append(columns, encodedColumn(in, j, in.Name(j)+"_"+strconv.Itoa(k)))
+		}
+		if v.Width() > v.Terms() {
 			columns = append(columns, encodedColumn(in, j, in.Name(j)+"_unknown"))
 		}
 	}

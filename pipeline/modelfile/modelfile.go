@@ -277,30 +277,36 @@ func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
 func columnsOut(columns []datasets.Column) []model.Column {
 	var out []model.Column
 	for _, c := range columns {
-		out = append(out, model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Categories,
-			Format: c.Format.String()})
+		column := model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Categories, Format: c.Format.String()}
+		if c.EncodedFrom != "" {
+			column.EncodedFrom, column.EncodedKind = c.EncodedFrom, c.EncodedKind.String()
+		}
+		out = append(out, column)
 	}
 	return out
 }
 
+// kinds are the kinds of columns by their names.
+var kinds = map[string]datasets.Kind{"numeric": datasets.Numeric, "categorical": datasets.Categorical,
+	"text": datasets.Text}
+
 func columnsIn(columns []model.Column) ([]datasets.Column, error) {
 	var out []datasets.Column
 	for _, c := range columns {
-		kind := datasets.Numeric
-		switch c.Kind {
-		case "numeric":
-		case "categorical":
-			kind = datasets.Categorical
-		case "text":
-			kind = datasets.Text
-		default:
+		kind, ok := kinds[c.Kind]
+		if !ok {
 			return nil, fmt.Errorf("column %q is of kind %q", c.Name, c.Kind)
+		}
+		from, ok := kinds[c.EncodedKind]
+		if ok != (c.EncodedFrom != "") {
+			return nil, fmt.Errorf("column %q is encoded from %q of kind %q", c.Name, c.EncodedFrom, c.EncodedKind)
 		}
 		format, err := datasets.ParseFormat(c.Format)
 		if err != nil || format != (datasets.Format{}) && format.Kind() != kind {
 			return nil, fmt.Errorf("column %q is of format %q", c.Name, c.Format)
 		}
-		out = append(out, datasets.Column{Name: c.Name, Kind: kind, Categories: c.Levels, Format: format})
+		out = append(out, datasets.Column{Name: c.Name, Kind: kind, Categories: c.Levels, Format: format,
+			EncodedFrom: c.EncodedFrom, EncodedKind: from})
 	}
 	return out, nil
 }

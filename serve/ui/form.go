@@ -73,7 +73,7 @@ func newForm(m *serve.Model, fields []*rowencoding.Field) *form {
 	address := 0
 	for k, field := range fields {
 		e := formField{ID: fmt.Sprintf("f%d", k), Name: field.Name, column: field, Decimal: !field.IsString() &&
-			field.Kind == datasets.Numeric, Text: field.Kind == datasets.Text}
+			field.Kind == datasets.Numeric && field.Format.Unit == "", Text: field.Kind == datasets.Text}
 		var columns []profile.Column
 		for _, j := range field.Columns {
 			if known != nil && j < len(known.Columns) {
@@ -124,10 +124,10 @@ func (e *formField) setDefaults(columns []profile.Column) {
 	default:
 		e.Hint = "a number"
 	}
-	if e.column.Unit != "" {
-		e.Hint += " " + e.column.Unit
+	if unit := e.column.Format.Unit; unit != "" {
+		e.Hint += " " + unit
 		if e.typical != "" {
-			e.typical += " " + e.column.Unit
+			e.typical += " " + unit
 		}
 	}
 	if len(columns) == 1 && columns[0].Missing > 0 {

@@ -428,7 +428,7 @@ func (l *learner) content() []datasets.ColumnContent {
 func (l *layout) schema(learned *learner) (datasets.Schema, error) {
 	var s datasets.Schema
 	column := func(j int) datasets.Column {
-		c := datasets.Column{Name: l.columns[j].Name, Format: l.formats[j]}
+		c := datasets.Column{Name: l.columns[j].Name, Format: l.formats[j], EncodedFrom: l.columns[j].Date}
 		if learned.isText(j) {
 			c.Kind = datasets.Text
 			if names, ok := learned.categories(j); ok && c.Format.HasCategories() {

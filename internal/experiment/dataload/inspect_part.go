@@ -139,7 +139,7 @@ func (p *Piece) order(as datasets.Schema) error {
 // joined merges a column of all pieces, and reports whether some have numbers and others strings.
 func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool,
 	err error) {
-	out = datasets.Column{Name: column(0).Name}
+	out = datasets.Column{Name: column(0).Name, EncodedFrom: column(0).EncodedFrom}
 	numbers, strs, text := 0, 0, false
 	var levels []string
 	for k := range pieces {

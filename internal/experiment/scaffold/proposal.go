@@ -122,11 +122,14 @@ func (d *draft) pipelineSection() {
 	case d.goal.isCount():
 		d.line("  - poisson: {alpha: 0.001} # the target counts: integers from 0 on, many of them small")
 	case d.goal.classes == nil:
-		if d.goal.hasLongTail() {
-			d.line("  # The target is positive with a long tail: also try gamma_regression: {alpha: 0.001}, or target:")
-			d.line("  # {transform: log, estimator: ridge}, with score: mean_gamma_deviance or mean_absolute_error.")
+		transform := d.goal.transform()
+		if transform == "" {
+			d.line("  - ridge: {alpha: 1.0}")
+			return
 		}
-		d.line("  - ridge: {alpha: 1.0}")
+		d.line("  # The target has a long tail. limits: auto keeps predictions in the range of the training targets where that")
+		d.line("  # helps. Also try gamma_regression: {alpha: 0.001} for amounts > 0, with score: mean_gamma_deviance.")
+		d.line("  - target: {transform: %s, estimator: {ridge: {alpha: 1.0}}}", transform)
 	default:
 		d.line("  - logistic: {C: 1.0%s}", p.balance)
 	}
@@ -193,6 +196,8 @@ func (d *draft) propose(n counted) proposal {
 	if d.goal.isCount() {
 		p.features = min(p.features, 1000)
 		p.penalty, p.score = "poisson.alpha: {log: [1.0e-6, 0.1, 6]}", "mean_poisson_deviance"
+	} else if d.goal.transform() != "" {
+		p.penalty = strings.Replace(p.penalty, "ridge", "target.estimator", 1)
 	}
 	if rows >= 20_000 && d.goal.classes != nil {
 		p.points, p.penalty = 6, "logistic.C: {log: [0.1, 1000, 5]}"
@@ -319,6 +324,9 @@ func (d *draft) searchSection() {
 	p := d.propose(n)
 	d.line("search: # leave this section out to fit the pipeline as it is")
 	d.line("  grid: # axes: {log: [from, to, points]} or a list of values")
+	if transform := d.goal.transform(); transform != "" && !d.goal.isCount() {
+		d.line("    target.transform: [none, %s, sqrt]", transform)
+	}
 	if n.text > 0 {
 		p.halving = ""
 		if d.goal.classes != nil { // larger ones take long and seldom help, with more terms than rows

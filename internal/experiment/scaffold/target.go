@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
@@ -140,23 +141,17 @@ func (g goal) isCount() bool {
 	return share*n >= rows
 }
 
-// hasLongTail reports whether the target is positive and its upper values spread far more than its
-// lower ones.
-func (g goal) hasLongTail() bool {
-	const ratio = 4
+// transform returns the transform to try for a target with a long tail, "" for none.
+func (g goal) transform() string {
 	list, rows := g.values()
-	if rows < 20 || !(list[0].number > 0) {
-		return false
+	if rows < 20 {
+		return ""
 	}
-	quantile := func(percent int) float64 {
-		n := 0
-		for _, v := range list {
-			if n += v.rows; 100*n >= percent*rows {
-				return v.number
-			}
+	return preprocessing.TargetTransform(rows, func(i int) float64 {
+		if i == 0 {
+			return min(list[0].number, g.column.trend.low)
 		}
-		return list[len(list)-1].number
-	}
-	low, middle, high := quantile(5), quantile(50), quantile(95)
-	return high-middle > ratio*(middle-low)
+		k := slices.IndexFunc(list, func(v value) bool { i -= v.rows; return i < 0 })
+		return list[k].number
+	})
 }

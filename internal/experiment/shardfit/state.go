@@ -281,11 +281,12 @@ func statePiece(m *model.State, p *dataload.Piece) {
 
 func stateColumns(m *model.State, columns *[]datasets.Column) {
 	names, levels, ends, kinds := []string{}, []string{}, []int{}, []int{}
-	var formats []string
-	plain := true
+	var formats, origins []string
+	plain, encoded := true, false
 	for _, c := range *columns {
 		names, kinds = append(names, c.Name), append(kinds, int(c.Kind))
 		formats, plain = append(formats, c.Format.String()), plain && c.Format == datasets.Format{}
+		origins, encoded = append(origins, c.EncodedFrom), encoded || c.EncodedFrom != ""
 		levels = append(levels, c.Categories...)
 		ends = append(ends, len(levels))
 	}
@@ -298,11 +299,16 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 	} else {
 		formats = make([]string, len(names))
 	}
+	if !m.Restoring() && encoded || m.Restoring() && m.Has("origins") {
+		m.Strings("origins", &origins)
+	} else {
+		origins = make([]string, len(names))
+	}
 	if !m.Restoring() || m.Err() != nil {
 		return
 	}
 	m.Require(len(kinds) == len(names) && len(ends) == len(names) &&
-		len(formats) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)),
+		len(formats) == len(names) && len(origins) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)),
 		"names, kinds and levels of columns differ in number")
 	*columns = nil
 	from := 0
@@ -320,7 +326,7 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 		if m.Require(err == nil, "a column of no format"); m.Err() != nil {
 			return
 		}
-		c := datasets.Column{Name: names[j], Kind: kind, Format: format}
+		c := datasets.Column{Name: names[j], Kind: kind, Format: format, EncodedFrom: origins[j]}
 		if kind == datasets.Categorical || format.HasCategories() {
 			c.Categories = levels[from:ends[j]:ends[j]]
 		}

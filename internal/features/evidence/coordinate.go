@@ -15,7 +15,7 @@ const (
 	maxRepeats   = 4   // of an improving step
 )
 
-// Search runs a coordinate search over the groups of Product and the ratio: it tries the factors 0, 1/3
+// Search runs a coordinate search over the scales of Product and the ratio: it tries the factors 0, 1/3
 // and 3 of each s_g^p, and 1/3 and 3 of the ratio, repeats the better of the latter two while it lowers
 // J, and ends after the given number of sweeps or a sweep without a change. A scale becomes 0 unless it
 // lowers J by more than ½·log n, as in the Bayesian information criterion; a scale of 0 is tried again
@@ -85,9 +85,10 @@ func (s *search) sweep(ctx context.Context, sweeps int, steps *int) (err error) 
 // prune sets scales to 0 that do not lower J by more than ½·log n, those of small mean distances first.
 func (s *search) prune(ctx context.Context) error {
 	p := s.Product
-	weights, order := p.weights(s.point), make([]int, len(p.groups))
-	for g, d := range p.groups {
-		weights[g], order[g] = weights[g]*d.center, g
+	powers := p.powers(s.point)
+	weights, order := make([]float64, len(p.scales)), make([]int, len(p.scales))
+	for k, g := range p.scales {
+		weights[k], order[k] = powers[g]*p.groups[g].center, k
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[a], weights[b]) })
 	for _, g := range order {
@@ -140,7 +141,7 @@ func (s *search) coordinate(ctx context.Context, j int) (bool, error) {
 	}
 	step := math.Log(searchFactor)
 	if isScale {
-		step /= s.Product.power(j)
+		step /= s.Product.power(s.Product.scales[j])
 	}
 	for _, step := range []float64{-step, step} {
 		for range maxRepeats {

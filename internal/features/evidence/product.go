@@ -14,23 +14,28 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Product is the covariance of a product of kernels of groups of inputs. With the distance D_g of
-// group g and p_t = 2 for kernels φ_t of the squared distance, 1 for those of the L1 distance,
+// Product is the covariance of a product of kernels of groups of inputs, or of a mean of products with
+// weights w_s. With the distance D_g of group g and p_t = 2 for kernels φ_t of the squared distance, 1 for
+// those of the L1 distance,
 //
-//	M = Π_t φ_t(Σ_{g in t} s_g^p_t·D_g) + ρI
-//	dJ/dlog s_g = ½·Σ_il G_il·(Π_{u≠t} φ_u)·φ_t'·p_t·s_g^p_t·D_g
+//	M = Σ_s w_s·Π_{t in s} φ_t(Σ_{g in t} s_g^p_t·D_g) + ρI,  Σ_s w_s = 1
+//	dJ/dlog s_g = ½·Σ_il G_il·w_s·(Π_{u≠t} φ_u)·φ_t'·p_t·s_g^p_t·D_g
 //
-// The distances are stored once, so that a value costs a multiplication per group and pair. Memory:
-// 2n² bytes per group.
+// with a sum of the latter over the groups that share a scale. The distances are stored once, so that a
+// value costs a multiplication per group and pair. Memory: 2n² bytes per group.
 type Product struct {
-	n      int
-	terms  []*pairwise.Kernel
-	groups []distances
+	n       int
+	terms   []*pairwise.Kernel
+	groups  []distances
+	scales  []int     // the first group of each scale
+	first   []int     // the first term of each product, and the number of terms
+	weights []float64 // of the products, of sum 1
 }
 
-// Group is some inputs with a common scale.
+// Group is some inputs in a term, with a common scale.
 type Group struct {
 	Term   int     // number of the kernel
+	Scale  int     // number of the scale, which groups of several products may share
 	Inputs []int   // ascending
 	Factor float64 // of the inputs at scale 1
 }
@@ -38,6 +43,7 @@ type Group struct {
 // distances are those of the pairs of rows in the inputs of a group.
 type distances struct {
 	term   int
+	scale  int
 	lower  []float32 // of rows i > l, row by row
 	center float64   // mean over all pairs
 	least  float64   // minimum above 0, +Inf without any
@@ -46,14 +52,31 @@ type distances struct {
 // row returns the distances of row i from the rows before it.
 func (d distances) row(i int) []float32 { return d.lower[i*(i-1)/2 : i*(i+1)/2] }
 
-// NewProduct returns the product of the kernels, each with metric Squared or L1, of the rows of X, a
-// *mat.Dense or *sparse.CSR.
-func NewProduct(ctx context.Context, X mat.Matrix, terms []*pairwise.Kernel, groups []Group) (*Product, error) {
+// NewProduct returns the mean of products with the given weights, in which each list of terms is the factors
+// of one, with metric Squared or L1, of the rows of X, a *mat.Dense or *sparse.CSR. Terms are numbered through.
+func NewProduct(ctx context.Context, X mat.Matrix, products [][]*pairwise.Kernel, weights []float64,
+	groups []Group) (*Product, error) {
 	n, _ := X.Dims()
-	p := &Product{n: n, terms: terms}
+	terms := slices.Concat(products...)
+	p := &Product{n: n, terms: terms, first: []int{0}}
+	for s, factors := range products {
+		p.first = append(p.first, p.first[s]+len(factors))
+		p.weights = append(p.weights, weights[s]/kern.Sum(weights))
+	}
 	all := newMatrix[float64](n, n)
 	sums, least := make([]float64, n), make([]float64, n)
-	for _, g := range groups {
+	for at, g := range groups {
+		if g.Scale == len(p.scales) {
+			p.scales = append(p.scales, at)
+		}
+		if same := slices.IndexFunc(groups[:at], func(o Group) bool {
+			return slices.Equal(o.Inputs, g.Inputs) && terms[o.Term].Metric == terms[g.Term].Metric
+		}); same >= 0 {
+			d := p.groups[same]
+			d.term, d.scale = g.Term, g.Scale
+			p.groups = append(p.groups, d)
+			continue
+		}
 		own, k := new(rowblock.Picker).Columns(X, g.Inputs), terms[g.Term]
 		// Far from the origin squared distances lose digits; only dense rows are centered.
 		if m, ok := own.(*sparse.CSR); ok && 4*m.NNZ() >= n*len(g.Inputs) {
@@ -67,7 +90,7 @@ func NewProduct(ctx context.Context, X mat.Matrix, terms []*pairwise.Kernel, gro
 		if err := pairwise.Tiles(ctx, all, rows, rows, k.Metric); err != nil {
 			return nil, err
 		}
-		d := distances{term: g.Term, lower: make([]float32, n*(n-1)/2)}
+		d := distances{term: g.Term, scale: g.Scale, lower: make([]float32, n*(n-1)/2)}
 		kern.Parallel(n, pairwise.TileRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				from := all.Row(i)[:i]
@@ -87,31 +110,41 @@ func NewProduct(ctx context.Context, X mat.Matrix, terms []*pairwise.Kernel, gro
 }
 
 // head returns the product of the first n rows, with the mean distances of all.
-func (p *Product) head(n int) *Product { return &Product{n: n, terms: p.terms, groups: p.groups} }
+func (p *Product) head(n int) *Product {
+	out := *p
+	out.n = n
+	return &out
+}
 
 // Start returns the point of scales whose terms Σ_g s_g^p·D_g sum up to 1 on average, with equal shares
 // of the groups. Values of the kernel are then neither all near 0 nor all near 1.
 func (p *Product) Start() Point {
 	out := Problem{Group: make([]int, 1)}.Start(1)
-	out.Scales = make([]float64, len(p.groups))
-	for g, d := range p.groups {
-		share := 1 / float64(len(p.groups))
-		if d.center > 0 {
+	out.Scales = make([]float64, len(p.scales))
+	for s, g := range p.scales {
+		share := 1 / float64(len(p.scales))
+		if d := p.groups[g]; d.center > 0 {
 			share /= d.center
 		}
-		out.Scales[g] = math.Pow(share, 1/p.power(g))
+		out.Scales[s] = math.Pow(share, 1/p.power(g))
 	}
 	return out
 }
 
 // maxLog returns an upper bound of the logarithm of a scale: a larger one changes nothing, because the
 // kernel of all unequal rows is 0. It keeps the scale of categories comparable with others.
-func (p *Product) maxLog(group int) float64 {
+func (p *Product) maxLog(scale int) float64 {
 	const vanishing = 20 // distance at which the kernel is negligible
-	if d := p.groups[group]; d.center > 0 {
-		return math.Log(vanishing/d.least) / p.power(group)
+	most := math.Inf(-1)
+	for g, d := range p.groups {
+		if d.scale == scale && d.center > 0 {
+			most = max(most, math.Log(vanishing/d.least)/p.power(g))
+		}
 	}
-	return maxLogScale
+	if math.IsInf(most, -1) {
+		return maxLogScale
+	}
+	return most
 }
 
 // power returns p_t of a group.
@@ -122,11 +155,11 @@ func (p *Product) power(group int) float64 {
 	return 2
 }
 
-// weights returns s_g^p of each group.
-func (p *Product) weights(point []float64) []float64 {
+// powers returns s_g^p of each group.
+func (p *Product) powers(point []float64) []float64 {
 	out := make([]float64, len(p.groups))
-	for g := range out {
-		out[g] = math.Exp(p.power(g) * point[g])
+	for g, d := range p.groups {
+		out[g] = math.Exp(p.power(g) * point[d.scale])
 	}
 	return out
 }
@@ -168,38 +201,46 @@ func (p *Product) each(ctx context.Context, buffers int, f func(i int, of []kern
 }
 
 func (p *Product) compute(ctx context.Context, dst kern.View[float64], point []float64, ratio float64) error {
-	weights := p.weights(point)
+	powers := p.powers(point)
 	return p.each(ctx, 1, func(i int, of []kern.View[float64]) {
 		terms, to := of[0], dst.Row(i)
-		p.distances(terms, weights, i)
-		for t, k := range p.terms {
-			pairwise.Values(k, 1, terms.Slice(t, t+1, 0, i))
-			if t == 0 {
-				copy(to, terms.Row(0))
-				continue
+		p.distances(terms, powers, i)
+		clear(to[:i])
+		for s, weight := range p.weights {
+			product := terms.Row(p.first[s])
+			for t := p.first[s]; t < p.first[s+1]; t++ {
+				pairwise.Values(p.terms[t], 1, terms.Slice(t, t+1, 0, i))
+				if t > p.first[s] {
+					kern.MulElem(product, product, terms.Row(t))
+				}
 			}
-			kern.MulElem(to[:i], to[:i], terms.Row(t))
+			for l, v := range product {
+				to[l] += weight * v
+			}
 		}
 		to[i] = 1 + ratio
 	})
 }
 
 func (p *Product) slope(ctx context.Context, gradient []float64, g kern.View[float64], point []float64) error {
-	weights, parts := p.weights(point), newMatrix[float64](p.n, len(p.groups))
+	powers, parts := p.powers(point), newMatrix[float64](p.n, len(p.groups))
 	err := p.each(ctx, 2, func(i int, of []kern.View[float64]) {
 		values, slopes := of[0], of[1]
-		p.distances(values, weights, i)
+		p.distances(values, powers, i)
 		for t, k := range p.terms {
 			copy(slopes.Row(t), values.Row(t))
 			pairwise.Values(k, 1, values.Slice(t, t+1, 0, i))
 			pairwise.Slopes(k, slopes.Slice(t, t+1, 0, i))
 			kern.MulElem(slopes.Row(t), slopes.Row(t), g.Row(i)[:i])
 		}
-		for t := range p.terms {
-			for u := range p.terms {
-				if u != t {
-					kern.MulElem(slopes.Row(t), slopes.Row(t), values.Row(u))
+		for s, weight := range p.weights {
+			for t := p.first[s]; t < p.first[s+1]; t++ {
+				for u := p.first[s]; u < p.first[s+1]; u++ {
+					if u != t {
+						kern.MulElem(slopes.Row(t), slopes.Row(t), values.Row(u))
+					}
 				}
+				kern.Scale(weight, slopes.Row(t))
 			}
 		}
 		for at, d := range p.groups {
@@ -212,7 +253,7 @@ func (p *Product) slope(ctx context.Context, gradient []float64, g kern.View[flo
 	})
 	for i := range p.n { // the lower triangle counts twice
 		for at := range p.groups {
-			gradient[at] += p.power(at) * weights[at] * parts.At(i, at)
+			gradient[p.groups[at].scale] += p.power(at) * powers[at] * parts.At(i, at)
 		}
 	}
 	return err

@@ -25,9 +25,10 @@ func mixed(t *testing.T, n int) (p *Product, X *mat.Dense, value func(point []fl
 	}
 	kernels := []*pairwise.Kernel{exactKernel(t, "gaussian", 0, 0), exactKernel(t, "laplacian", 0, 0),
 		exactKernel(t, "matern", 1.5, 0)}
-	groups := []Group{{Term: 0, Inputs: []int{0, 2}, Factor: 0.5}, {Term: 1, Inputs: []int{1}, Factor: 2},
-		{Term: 2, Inputs: []int{3}, Factor: 1}, {Term: 0, Inputs: []int{4}, Factor: 1}}
-	p, err := NewProduct(context.Background(), sparse.FromDense(X), kernels, groups)
+	groups := []Group{{Term: 0, Scale: 0, Inputs: []int{0, 2}, Factor: 0.5},
+		{Term: 1, Scale: 1, Inputs: []int{1}, Factor: 2},
+		{Term: 2, Scale: 2, Inputs: []int{3}, Factor: 1}, {Term: 0, Scale: 3, Inputs: []int{4}, Factor: 1}}
+	p, err := NewProduct(context.Background(), sparse.FromDense(X), [][]*pairwise.Kernel{kernels}, []float64{1}, groups)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +78,50 @@ func TestProduct(t *testing.T) {
 	if !close(sum, 1, 1e-12) {
 		t.Errorf("the mean distances sum to %v, want 1", sum)
 	}
+}
+
+// TestSumOfProducts compares the covariance of a weighted mean of products, in which scales are shared by kernels of
+// two metrics, with its definition.
+func TestSumOfProducts(t *testing.T) {
+	const n = 70
+	p, X := mixedSum(t, n)
+	point := []float64{-0.5, -1.2, -0.4, 0.3, 0}
+	o := newExact(Exact{Y: mat.NewDense(n, 1, nil), Product: p})
+	if err := p.compute(context.Background(), o.factored, point, 0.25); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		for l := range i {
+			delta := make([]float64, 5) // scaled
+			for j, scale := range []int{0, 1, 0, 2, 3} {
+				delta[j] = math.Exp(point[scale]) * math.Abs(X.At(i, j)-X.At(l, j))
+			}
+			r := math.Sqrt(3) * delta[1]
+			want := 0.75*math.Exp(-delta[0]*delta[0]-delta[2]*delta[2]-delta[4]*delta[4]-delta[1]) +
+				0.25*(1+r)*math.Exp(-r-delta[3]-delta[4])
+			if got := o.factored.At(i, l); !close(got, want, 1e-6) {
+				t.Fatalf("M(%d, %d) = %v, want %v", i, l, got, want)
+			}
+		}
+		if got := o.factored.At(i, i); got != 1.25 {
+			t.Fatalf("M(%d, %d) = %v, want 1.25", i, i, got)
+		}
+	}
+}
+
+// mixedSum returns a mean of two products of kernels of four scales, and n rows.
+func mixedSum(t *testing.T, n int) (*Product, *mat.Dense) {
+	_, X, _ := mixed(t, n)
+	products := [][]*pairwise.Kernel{{exactKernel(t, "gaussian", 0, 0), exactKernel(t, "laplacian", 0, 0)},
+		{exactKernel(t, "matern", 1.5, 0), exactKernel(t, "laplacian", 0, 0)}}
+	p, err := NewProduct(context.Background(), X, products, []float64{3, 1}, []Group{
+		{Term: 0, Scale: 0, Inputs: []int{0, 2}, Factor: 1}, {Term: 1, Scale: 1, Inputs: []int{1}, Factor: 1},
+		{Term: 2, Scale: 1, Inputs: []int{1}, Factor: 1}, {Term: 3, Scale: 2, Inputs: []int{3}, Factor: 1},
+		{Term: 0, Scale: 3, Inputs: []int{4}, Factor: 1}, {Term: 3, Scale: 3, Inputs: []int{4}, Factor: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, X
 }
 
 // leaveOneOutPlainly returns the objective of the leave-one-out errors by n fits to the other rows.
@@ -172,9 +217,11 @@ func TestProductGradientAgainstDifferences(t *testing.T) {
 	const n, h = 60, 1e-3
 	ctx := context.Background()
 	p, X, _ := mixed(t, n)
+	sum, _ := mixedSum(t, n)
 	Y := mat.NewDense(n, 2, nil)
 	Y.Apply(func(i, k int, _ float64) float64 { return math.Sin(X.At(i, k)) + float64(k)*X.At(i, 4) }, Y)
-	for _, e := range []Exact{{Product: p}, {Product: p, Intercept: true}, {Product: p, Intercept: true, LeaveOneOut: true},
+	for _, e := range []Exact{{Product: sum}, {Product: sum, Intercept: true, LeaveOneOut: true},
+		{Product: p}, {Product: p, Intercept: true}, {Product: p, Intercept: true, LeaveOneOut: true},
 		{Product: p, LeaveOneOut: true}, {LeaveOneOut: true, Intercept: true, Kernel: exactKernel(t, "laplacian", 0, 0)},
 		{LeaveOneOut: true, Kernel: exactKernel(t, "matern", 2.5, 0)}} {
 		e.Y = Y

@@ -174,6 +174,7 @@ func IsResolved(name string, cols int) bool {
 // columnNames finds the columns of terms.
 type columnNames struct {
 	schema datasets.Schema
+	parts  []string        // names of the groups that encoded the columns
 	names  []string        // of the columns before they were encoded
 	kinds  []datasets.Kind // likewise
 	named  []bool          // whether a term has the column
@@ -203,6 +204,7 @@ func assignColumns(list []kernel.Summand, schema datasets.Schema, cols int) (err
 		if column.EncodedFrom != "" {
 			kind = column.EncodedKind
 		}
+		c.parts = append(c.parts, column.EncodedBy)
 		c.names, c.kinds = append(c.names, cmp.Or(column.EncodedFrom, schema.Name(j))), append(c.kinds, kind)
 	}
 	for range list {
@@ -259,7 +261,8 @@ func checkColumns(list []kernel.Summand, in datasets.InferredSchema) (out []erro
 		schema.Columns = append(schema.Columns, c.Column)
 	}
 	for _, c := range in.EncodedFrom {
-		schema.Columns = append(schema.Columns, datasets.Column{Name: c.Name, EncodedFrom: c.Name, EncodedKind: c.Kind})
+		schema.Columns = append(schema.Columns, datasets.Column{Name: c.Name, EncodedFrom: c.Name, EncodedKind: c.Kind,
+			EncodedBy: c.EncodedBy})
 	}
 	if namesEncoded(list, schema, in.EncodedFrom) {
 		return nil
@@ -323,22 +326,21 @@ func (c *columnNames) assign(t *kernel.Term, product, number int, rest []int) (e
 		case byRest:
 			t.Index = rest
 		default:
-			for j := range cols {
-				if slices.Contains(t.Columns, c.names[j]) || slices.Contains(t.Columns, c.schema.Name(j)) {
-					t.Index = append(t.Index, j)
-				}
-			}
 			for _, name := range t.Columns {
-				if slices.Contains(c.names, name) || c.schema.Index(name) >= 0 {
+				found := c.find(name)
+				t.Index = append(t.Index, found...)
+				if found != nil {
 					continue
 				}
-				all := slices.Compact(slices.Clone(c.names))
+				all := append(slices.Compact(slices.Clone(c.names)), c.groups()...)
 				hint := "there are " + suggest.List(all)
 				if near := suggest.Nearest(name, append(all, "rest", "numeric", "categorical", "text")); near != "" {
 					hint = "did you mean " + near + "?"
 				}
 				add("columns", fmt.Sprintf("no column %q", name), hint)
 			}
+			slices.Sort(t.Index)
+			t.Index = slices.Compact(t.Index)
 		}
 	}
 	if len(t.Index) == 0 && errs == nil {
@@ -361,6 +363,33 @@ func (c *columnNames) assign(t *kernel.Term, product, number int, rest []int) (e
 			columnsText(slices.Compact(overlap[other])), other), "a product has each column once")
 	}
 	return errs
+}
+
+// find returns the columns with a name: before or after they were encoded, or else of the group that encoded them.
+func (c *columnNames) find(name string) (out []int) {
+	for j := range c.names {
+		if name == c.names[j] || name == c.schema.Name(j) {
+			out = append(out, j)
+		}
+	}
+	if out != nil {
+		return out
+	}
+	for j := range c.parts {
+		if name != "" && name == c.parts[j] {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// groups returns the names of the groups that encoded the columns.
+func (c *columnNames) groups() []string {
+	out := slices.Compact(slices.Sorted(slices.Values(c.parts)))
+	if len(out) > 0 && out[0] == "" {
+		return out[1:]
+	}
+	return out
 }
 
 // unnamed returns the columns that no term has.

@@ -274,6 +274,9 @@ func (v *Vectorizer) Width() int {
 	return v.terms
 }
 
+// Terms returns the number of columns of terms, hashed or not.
+func (v *Vectorizer) Terms() int { return v.terms }
+
 // Vocabulary returns the terms in the order of their columns, without that of the indicator, nil for hashed columns.
 func (v *Vectorizer) Vocabulary() []string { return slices.Clone(v.vocabulary) }
 

@@ -80,3 +80,16 @@ func MinCount(rows int) int {
 	}
 	return 10
 }
+
+// TargetTransform returns the transform of step target to try for numeric targets, of which at returns the i-th
+// smallest of n: log, or signed_log if the least is 0, for a long upper tail, else "".
+func TargetTransform(n int, at func(i int) float64) string {
+	low, middle, high := at(n/20), at(n/2), at(n-1-n/20)
+	switch least := at(0); {
+	case least < 0, high-middle <= 2*(middle-low):
+		return ""
+	case least == 0:
+		return "signed_log"
+	}
+	return "log"
+}

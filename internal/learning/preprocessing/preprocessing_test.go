@@ -39,3 +39,19 @@ func TestSteps(t *testing.T) {
 		t.Errorf("numbers alone: %v", steps)
 	}
 }
+
+// TestTargetTransform checks the transforms of targets with a long tail and of others.
+func TestTargetTransform(t *testing.T) {
+	for want, f := range map[string]func(i int) float64{
+		"log":        func(i int) float64 { return math.Exp(float64(i) / 20) },
+		"signed_log": func(i int) float64 { return math.Expm1(float64(i) / 20) },
+		"":           func(i int) float64 { return float64(i) },
+	} {
+		if got := TargetTransform(100, f); got != want {
+			t.Errorf("transform %q, want %q", got, want)
+		}
+	}
+	if got := TargetTransform(100, func(i int) float64 { return math.Exp(float64(i)/20) - 2 }); got != "" {
+		t.Errorf("transform %q of targets below 0", got)
+	}
+}

@@ -26,7 +26,7 @@ type Field struct {
 	Kind    datasets.Kind  // of the column or target
 	Levels  []string       // of a categorical one
 	Date    *datasets.Date // nil for none
-	Unit    string         // of numbers with a unit
+	Format  datasets.Format
 
 	codes   map[string]float64  // of the levels; nil before Index
 	numbers map[float64]float64 // codes of the levels that are numbers; nil before Index
@@ -37,14 +37,16 @@ type Field struct {
 // Ignored reports whether the field is no input.
 func (f *Field) Ignored() bool { return f.Columns == nil }
 
-// IsString reports whether the values are strings only: dates, text, and numbers with a unit.
-func (f *Field) IsString() bool { return f.Date != nil || f.Unit != "" || f.Kind == datasets.Text }
+// IsString reports whether the values are strings only: dates and text.
+func (f *Field) IsString() bool { return f.Date != nil || f.Kind == datasets.Text }
 
-// Constraint describes how a value is written for which [Field.IsString] is true.
+// Constraint describes how a value is written for which [Field.IsString] is true, or which has a unit.
 func (f *Field) Constraint() string {
 	switch {
-	case f.Unit != "":
-		return fmt.Sprintf("a number with the unit %s, such as \"8 %[1]s\"", f.Unit)
+	case f.Format.Unit != "":
+		return fmt.Sprintf("a number of %s, or a string such as \"8 %[1]s\"", f.Format.Unit)
+	case f.Format.Delimiter != "":
+		return fmt.Sprintf("a string such as \"a%sb\", or an array of labels", f.Format.Delimiter)
 	case f.Date == nil:
 		return "a string"
 	}
@@ -92,11 +94,11 @@ func New(schema datasets.Schema, width int, missing []string, dates map[string]d
 		}
 		c.Numeric = c.Numeric && column.Kind == datasets.Numeric && column.Format.Unit == ""
 		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Categories,
-			Unit: column.Format.Unit, target: -1})
+			Format: column.Format, target: -1})
 	}
 	c.addDates(dates)
 	for k, t := range schema.Targets {
-		c.add(Field{Name: t.Name, Kind: t.Kind, Levels: t.Categories, Unit: t.Format.Unit, target: k})
+		c.add(Field{Name: t.Name, Kind: t.Kind, Levels: t.Categories, Format: t.Format, target: k})
 	}
 	for _, name := range ignored {
 		c.add(Field{Name: name, target: -1})
@@ -256,12 +258,12 @@ func (c *Coding) Code(row []float64, f *Field, text []byte) (want string) {
 		row[f.Columns[0]] = code
 	default:
 		number, ok := string(text), true
-		if f.Unit != "" {
-			number, ok = datasets.Format{Unit: f.Unit}.Number(number)
+		if f.Format.Unit != "" {
+			number, ok = f.Format.Number(number)
 		}
 		v, isNumber := decimal(number)
 		switch {
-		case f.Unit != "" && !(ok && isNumber):
+		case f.Format.Unit != "" && !(ok && isNumber):
 			return f.Constraint()
 		case !isNumber:
 			return "a number"

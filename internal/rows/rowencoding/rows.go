@@ -101,8 +101,12 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 	case nil:
 		f.SetMissing(row)
 		return ""
-	case json.Number, int64, uint64, float64, bool:
-		if f.Kind == datasets.Text || f.Unit != "" {
+	case json.Number, int64, uint64, float64:
+		if f.Kind == datasets.Text {
+			return f.Constraint()
+		}
+	case bool:
+		if f.Kind == datasets.Text || f.Format.Unit != "" {
 			return f.Constraint()
 		}
 	}
@@ -142,7 +146,7 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 		return "a time.Time or " + f.Constraint()
 	case f.Kind == datasets.Categorical:
 		return "a category"
-	case f.IsString():
+	case f.IsString(), f.Format.Unit != "":
 		return f.Constraint()
 	}
 	return "a number"

@@ -260,3 +260,19 @@ func TestEncodeManyRows(t *testing.T) {
 		}
 	}
 }
+
+// TestEncodeUnits checks that numbers of a column with a unit are plain numbers, or strings with the unit.
+func TestEncodeUnits(t *testing.T) {
+	s := datasets.Schema{Columns: []datasets.Column{{Name: "ram", Format: datasets.Format{Unit: "GB"}}}}
+	for _, v := range []any{8, 8.0, json.Number("8"), "8 GB", "8GB"} {
+		if got, err := encode(s, []map[string]any{{"ram": v}}); err != nil || got.X.At(0, 0) != 8 {
+			t.Errorf("%v became %v, %v", v, got.X, err)
+		}
+	}
+	for _, v := range []any{true, "8 MB", math.Inf(1), []int{8}} {
+		_, err := encode(s, []map[string]any{{"ram": v}})
+		if err == nil || !strings.Contains(err.Error(), `must be a number of GB, or a string such as "8 GB"`) {
+			t.Errorf("%v: %v", v, err)
+		}
+	}
+}
