@@ -113,7 +113,8 @@ func TestSpectralOfOwnKernelsIsTheGraph(t *testing.T) {
 			} else if !reflect.DeepEqual(got, predictions) {
 				t.Errorf("clusters %v with the Gram matrix, %v with the function", got, predictions)
 			}
-			if _, err := fitted.ExportModel(graph.New(nil), graph.Value{}); err == nil || !strings.Contains(err.Error(), "cannot export kernel") {
+			if _, err := fitted.ExportModel(graph.New(nil), graph.Value{}); err == nil ||
+				!strings.Contains(err.Error(), "cannot export kernel") {
 				t.Errorf("%s: export: error %v", name, err)
 			}
 		}

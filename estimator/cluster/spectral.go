@@ -54,8 +54,8 @@ type Spectral struct {
 	Seed     uint64
 }
 
-// NewSpectral returns a Spectral of inner products with 8 clusters, the best of 4 starts of k-means, singular vectors to
-// 1e-4 and at most 300 steps for them.
+// NewSpectral returns a Spectral of inner products with 8 clusters, the best of 4 starts of k-means, singular vectors
+// to 1e-4 and at most 300 steps for them.
 func NewSpectral() Spectral {
 	return Spectral{Kernel: kernel.Linear, Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300}
 }
