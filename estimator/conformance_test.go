@@ -160,6 +160,11 @@ func TestGaussianProcessConformance(t *testing.T) {
 	t.Run("noise given, no intercept", func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{Origin: true}) })
 	s.Noise, s.Intercept, s.Kernel = 0, true, "linear"
 	t.Run("linear", func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{}) })
+	s.Kernel = "own_gauss"
+	t.Run("kernel of the caller", func(t *testing.T) {
+		estimatortest.Run(t, s, estimatortest.Options{Folds: true,
+			Unexported: "cannot export kernel own_gauss: it is a function of a Go program; use the model file in the program"})
+	})
 	s.Kernel, s.Optimize, s.Steps = "gaussian", []string{"scales", "noise", "amplitude"}, 15
 	t.Run("scales learned", func(t *testing.T) {
 		estimatortest.Run(t, s, estimatortest.Options{Folds: true, Tolerance: 1e-4})

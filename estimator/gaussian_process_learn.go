@@ -89,9 +89,9 @@ func (s GaussianProcess) ownFeatures(ctx context.Context, src datasets.Source) (
 	f.diagonal = diagonal[0]
 	for i, v := range diagonal {
 		if math.Abs(v-f.diagonal) > pairwise.SymmetryTol*math.Abs(f.diagonal) {
-			return nil, set.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("kernel: precomputed: the diagonal of the Gram matrix "+
-				"must be the same number for all rows, got %v and %v; divide each value by the root of the two on the diagonal",
-				f.diagonal, v)}, 0)
+			err := fmt.Errorf("kernel: precomputed: the diagonal of the Gram matrix must be the same number for all rows, got "+
+				"%v and %v; divide each value by the root of the two on the diagonal", f.diagonal, v)
+			return nil, set.Locate(&datasets.RowError{Row: i, Err: err}, 0)
 		}
 	}
 	return f, nil

@@ -137,7 +137,8 @@ func TestGaussianProcessErrorsOfOwnKernels(t *testing.T) {
 	}
 	s.Features = 100
 	all := fitProcess(t, s, rows)
-	if _, err := all.ExportModel(graph.New(nil), graph.Value{}); err == nil || !strings.Contains(err.Error(), "cannot export kernel precomputed") {
+	if _, err := all.ExportModel(graph.New(nil), graph.Value{}); err == nil ||
+		!strings.Contains(err.Error(), "cannot export kernel precomputed") {
 		t.Errorf("export: error %v", err)
 	}
 	uneven, asymmetric := mat.DenseCopyOf(K), mat.DenseCopyOf(K)

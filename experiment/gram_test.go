@@ -150,7 +150,8 @@ output: {dir: %s}
 		if got.Features != 50 || got.Rows.Train != 50 || got.Rows.Test != 20 {
 			t.Errorf("%s: %d features, %+v rows", c.model, got.Features, got.Rows)
 		}
-		if a, b := got.Search.Best, want.Search.Best; math.Abs(a.Mean-b.Mean) > 1e-9 || fmt.Sprint(a.Params) != fmt.Sprint(b.Params) {
+		if a, b := got.Search.Best, want.Search.Best; math.Abs(a.Mean-b.Mean) > 1e-9 ||
+			fmt.Sprint(a.Params) != fmt.Sprint(b.Params) {
 			t.Errorf("%s: the search found %v, want %v", c.model, a, b)
 		}
 		for name, v := range want.Test {
@@ -159,7 +160,8 @@ output: {dir: %s}
 			}
 		}
 		// the saved model, by the values of new rows
-		equalPredictions(t, c.model, predictedNumbers(t, c.model+"-gram", "Kt.npy"), predictedNumbers(t, c.model+"-own", "test.csv"))
+		equalPredictions(t, c.model, predictedNumbers(t, c.model+"-gram", "Kt.npy"),
+			predictedNumbers(t, c.model+"-own", "test.csv"))
 		if c.model == "kernel_ridge" {
 			if v, err := Evaluate(context.Background(), c.model+"-gram", "test.npz", Options{}); err != nil {
 				t.Error(err)
@@ -315,10 +317,10 @@ pipeline: [{kernel_ridge: {kernel: precomputed}}]
 			"data.gram.train: missing: must be the file of the Gram matrix of the training rows",
 			"--set: data.stream: must be auto or never with data.gram, got \"always\""}},
 		{[]Override{set("data.test", "")}, []string{"spec.yaml:9:5: data.gram.test: requires data.test"}},
-		{[]Override{set("data.gram.test", "")}, []string{"data.gram.test: missing: must be a file with a row for each row of " +
-			"data.test"}},
-		{[]Override{set("kernel_ridge.kernel", "gaussian")}, []string{"spec.yaml:7:3: data.gram: requires a step with kernel: " +
-			"precomputed"}},
+		{[]Override{set("data.gram.test", "")}, []string{"data.gram.test: missing: must be a file with a row for each row " +
+			"of data.test"}},
+		{[]Override{set("kernel_ridge.kernel", "gaussian")}, []string{"spec.yaml:7:3: data.gram: requires a step with " +
+			"kernel: precomputed"}},
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(document), c.set...)
 		if err == nil {

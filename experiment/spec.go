@@ -59,8 +59,8 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 			return Spec{}, err
 		}
 		if d.Spec.Data.Gram.Given() {
-			return Spec{}, param.FieldErrors{d.Spec.Locate("data.gram", param.FieldError{Problem: "Gram matrices do not support " +
-				"incremental learning: they have other columns with other training rows"})}
+			return Spec{}, param.FieldErrors{d.Spec.Locate("data.gram", param.FieldError{Problem: "Gram matrices do not " +
+				"support incremental learning: they have other columns with other training rows"})}
 		}
 		d.Spec.Data.Known = m.known()
 	}

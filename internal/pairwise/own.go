@@ -35,7 +35,8 @@ func (k *Kernel) Gram(ctx context.Context, X mat.Matrix, ids []int) (*Kernel, *s
 	gram, _ := k.NewRows(design.ToFloat64(design.Native(X))).(*mat.Dense)
 	n, d := gram.Dims()
 	if ids == nil && n != d {
-		return nil, nil, fmt.Errorf("kernel: precomputed: the Gram matrix of the training rows must be square, got %d×%d", n, d)
+		return nil, nil, fmt.Errorf("kernel: precomputed: the Gram matrix of the training rows must be square, got %d×%d",
+			n, d)
 	}
 	if ids == nil {
 		ids = make([]int, n)

@@ -25,13 +25,14 @@ type OwnFeatures struct {
 
 // NewOwnFeatures returns the features of a kernel of the caller by rows of positive weight of a set: all of them, or
 // as many as most that randomly pivoted Cholesky selects.
-func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, most int, seed uint64) (*OwnFeatures, *Rows,
-	error) {
+func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, most int, seed uint64) (*OwnFeatures,
+	*Rows, error) {
 	rows, err := Spec{Kernel: name, Gamma: kernel.FixedGamma(1), Seed: seed}.Resolve(ctx, set)
 	if err != nil {
 		return nil, nil, err
 	}
-	X, factors := design.WithoutZeroWeights(0, datasets.Set{X: rows.X, Weights: set.Weights}).X, rows.Kernel.Factors(rows.Gamma)
+	X := design.WithoutZeroWeights(0, datasets.Set{X: rows.X, Weights: set.Weights}).X
+	factors := rows.Kernel.Factors(rows.Gamma)
 	switch n, _ := X.Dims(); {
 	case n == 0:
 		return nil, nil, errors.New("every weight is 0")
@@ -88,7 +89,8 @@ func (r *Rows) CheckOwn(ctx context.Context, X mat.Matrix) error {
 // NegativeWarning returns a warning for an error of CheckOwn that is not one of a support vector machine.
 func NegativeWarning(err error) (warning string, ok bool) {
 	if errors.Is(err, pairwise.ErrNegative) {
-		return "the Gram matrix " + pairwise.ErrNegative.Error() + ": the machine is a stationary point, not a unique minimum", true
+		warning = "the Gram matrix " + pairwise.ErrNegative.Error()
+		return warning + ": the machine is a stationary point, not a unique minimum", true
 	}
 	return "", false
 }

@@ -161,7 +161,9 @@ func checkGram(d *decoder, clash func(a, b, why string)) {
 	used := Precomputed(d.spec.Pipeline)
 	precomputed := func(v any) bool { return v == string(kernel.Precomputed) }
 	if s := d.spec.Search; s != nil {
-		used = used || slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return slices.ContainsFunc(a.Values, precomputed) })
+		used = used || slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool {
+			return slices.ContainsFunc(a.Values, precomputed)
+		})
 	}
 	if d.steps && !used {
 		add("data.gram", param.FieldError{Problem: "requires a step with kernel: precomputed",

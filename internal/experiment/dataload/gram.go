@@ -88,7 +88,8 @@ func openGram(ctx context.Context, spec config.Spec, train, test datasets.Source
 			continue
 		}
 		add := func(format string, args ...any) {
-			errs = append(errs, spec.Locate(part.path, param.FieldError{Problem: part.file + ": " + fmt.Sprintf(format, args...)}))
+			f := param.FieldError{Problem: part.file + ": " + fmt.Sprintf(format, args...)}
+			errs = append(errs, spec.Locate(part.path, f))
 		}
 		n, cols := part.gram.Dims()
 		if n != all {
