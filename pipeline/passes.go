@@ -47,11 +47,7 @@ func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (
 
 // Finish returns the same [*FittedPipeline] as [Pipeline.Fit].
 func (p Pipeline) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
-	c, err := lastSums[*chainSums](ctx, p, last)
-	if err != nil {
-		return nil, err
-	}
-	done, err := c.finish(ctx)
+	done, err := finishSums[*chainSums](ctx, p, last)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +68,7 @@ func (c Chain) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 
 // Finish returns the [*FittedChain] of the last pass.
 func (c Chain) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
-	sums, err := lastSums[*chainSums](ctx, c, last)
-	if err != nil {
-		return nil, err
-	}
-	done, err := sums.finish(ctx)
+	done, err := finishSums[*chainSums](ctx, c, last)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +92,15 @@ func beginSums(ctx context.Context, spec any, schema datasets.Schema, cols int, 
 	return pass.Begin(pass.Config{Name: "pipeline", Spec: spec, Schema: schema, Cols: cols}, sums), nil
 }
 
-func lastSums[T pass.Sums](ctx context.Context, spec any, last datasets.Pass) (sums T, err error) {
+// finishSums returns the result of the last pass of a spec.
+func finishSums[S interface {
+	finish(ctx context.Context) (T, error)
+}, T any](ctx context.Context, spec any, last datasets.Pass) (result T, err error) {
 	all, _, err := pass.Last(ctx, "pipeline", spec, last)
 	if err != nil {
-		return sums, err
+		return result, err
 	}
-	return all.(T), nil
+	return all.(S).finish(ctx)
 }
 
 // checkPasses returns an error for a part that does not learn by passes, before any rows are read.

@@ -32,11 +32,7 @@ func (u Union) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 
 // Finish returns the fitted step.
 func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
-	sums, err := lastSums[*parallelSums](ctx, u, last)
-	if err != nil {
-		return nil, err
-	}
-	a, err := sums.finish(ctx)
+	a, err := finishSums[*parallelSums](ctx, u, last)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +55,7 @@ func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (d
 
 // Finish returns the fitted step.
 func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
-	sums, err := lastSums[*parallelSums](ctx, c, last)
-	if err != nil {
-		return nil, err
-	}
-	a, err := sums.finish(ctx)
+	a, err := finishSums[*parallelSums](ctx, c, last)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package meta
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"sync"
 
@@ -42,38 +41,74 @@ func innerCandidates(candidates []batch.Candidate, of func(batch.Candidate) esti
 	return out
 }
 
+// fitInner fits the distinct ones of the inner estimators of the candidates, and yields for each
+// candidate what outer makes of the outcome. Outcomes of FitOne, which includes the wrapper, are
+// yielded as they are.
+func fitInner(ctx context.Context, b batch.Job, inner []batch.Candidate,
+	outer func(candidate, fold int, out batch.Outcome) batch.Outcome) (shared []string, err error) {
+	of, distinct := deduplicate(inner)
+	users := make([][]int, len(distinct))
+	for i, k := range of {
+		users[k] = append(users[k], i)
+	}
+	part := b
+	part.Candidates = make([]batch.Candidate, len(distinct))
+	for k, i := range distinct {
+		part.Candidates[k] = inner[i]
+	}
+	part.Include = func(k, fold int) bool {
+		return slices.ContainsFunc(users[k], func(i int) bool { return b.Includes(i, fold) })
+	}
+	var mu sync.Mutex
+	whole := map[[2]int]batch.Outcome{} // outcomes of FitOne
+	if b.FitOne != nil {
+		part.FitOne = func(ctx context.Context, k, fold int) (out batch.Outcome) {
+			for _, i := range users[k] {
+				if b.Includes(i, fold) {
+					out = b.FitOne(ctx, i, fold)
+					mu.Lock()
+					whole[[2]int{i, fold}] = out
+					mu.Unlock()
+				}
+			}
+			return out
+		}
+	}
+	part.Yield = func(k, fold int, out batch.Outcome) error {
+		out.Seconds /= float64(len(users[k]))
+		for _, i := range users[k] {
+			mu.Lock()
+			own, done := whole[[2]int{i, fold}]
+			mu.Unlock()
+			if !done {
+				own = outer(i, fold, out)
+			}
+			if b.Includes(i, fold) {
+				if err := b.Yield(i, fold, own); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return estimator.FitBatch(ctx, part)
+}
+
 // fitDistinct fits the distinct candidates of a batch and returns the outcomes of each candidate by
 // fold. Err is errNeedsPipeline for candidates that must be fitted with their whole pipeline.
 func fitDistinct(ctx context.Context, b batch.Job) (out [][]batch.Outcome, shared []string, err error) {
-	of, distinct := deduplicate(b.Candidates)
-	part := b.Select(distinct)
-	part.Include = func(k, fold int) bool {
-		for i, d := range of {
-			if d == k && b.Includes(i, fold) {
-				return true
-			}
-		}
-		return false
+	if b.FitOne = nil; b.Maps != nil {
+		b.FitOne = func(context.Context, int, int) batch.Outcome { return batch.Outcome{Err: errNeedsPipeline} }
 	}
-	if part.FitOne = nil; b.Maps != nil {
-		part.FitOne = func(context.Context, int, int) batch.Outcome { return batch.Outcome{Err: errNeedsPipeline} }
+	out = make([][]batch.Outcome, len(b.Candidates))
+	for i := range out {
+		out[i] = make([]batch.Outcome, len(b.Folds))
 	}
-	found := make([][]batch.Outcome, len(distinct))
-	for k := range found {
-		found[k] = make([]batch.Outcome, len(b.Folds))
-	}
-	var mu sync.Mutex
-	part.Yield = func(k, fold int, o batch.Outcome) error {
-		mu.Lock()
-		defer mu.Unlock()
-		found[k][fold] = o
+	b.Yield = func(i, fold int, o batch.Outcome) error {
+		out[i][fold] = o
 		return nil
 	}
-	shared, err = estimator.FitBatch(ctx, part)
-	out = make([][]batch.Outcome, len(of))
-	for i, k := range of {
-		out[i] = found[k]
-	}
+	shared, err = fitInner(ctx, b, b.Candidates, func(_, _ int, o batch.Outcome) batch.Outcome { return o })
 	return out, shared, err
 }
 
@@ -82,16 +117,15 @@ var errNeedsPipeline = errors.New("to be fitted with its whole pipeline")
 // deduplicate returns the indices of the distinct candidates, and for each candidate its position
 // among them.
 func deduplicate(candidates []batch.Candidate) (of, distinct []int) {
-	of = make([]int, len(candidates))
-next:
+	values := make([]any, len(candidates))
 	for i, c := range candidates {
-		for k, d := range distinct {
-			if reflect.DeepEqual(candidates[d], c) {
-				of[i] = k
-				continue next
-			}
+		values[i] = c
+	}
+	of = batch.Keys(values)
+	for i, first := range of {
+		if of[i] = of[first]; first == i {
+			of[i], distinct = len(distinct), append(distinct, i)
 		}
-		of[i], distinct = len(distinct), append(distinct, i)
 	}
 	return of, distinct
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -59,7 +58,7 @@ func (s Target) fitSameTransform(ctx context.Context, b batch.Job) (shared []str
 	}
 	if !s.learns() {
 		if learned, mapped, err := s.transformed(b.Data); err == nil {
-			return s.fitTransformed(ctx, b, mapped, learned)
+			return s.fitTransformed(ctx, b, mapped, learned.backOf)
 		}
 	}
 	for f := range b.Folds {
@@ -73,7 +72,7 @@ func (s Target) fitSameTransform(ctx context.Context, b batch.Job) (shared []str
 			}
 			continue
 		}
-		names, err := s.fitTransformed(ctx, part, mapped, learned)
+		names, err := s.fitTransformed(ctx, part, mapped, learned.backOf)
 		if shared = append(shared, names...); err != nil {
 			return shared, err
 		}
@@ -107,39 +106,20 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 	return learned, withTargets(data, out, count), nil
 }
 
-// fitTransformed fits a batch with transformed targets.
+// fitTransformed fits a batch to transformed targets; back transforms the prediction of a candidate.
 func (s Target) fitTransformed(ctx context.Context, b batch.Job, mapped datasets.Set,
-	learned transforms) (shared []string, err error) {
-	inner := b
-	inner.Data = mapped
-	inner.Candidates = innerCandidates(b.Candidates, s.modelOf)
-	var mu sync.Mutex
-	whole := map[[2]int]bool{} // outcomes of FitOne, which includes this wrapper
-	if b.FitOne != nil {
-		inner.FitOne = func(ctx context.Context, candidate, fold int) batch.Outcome {
-			mu.Lock()
-			whole[[2]int{candidate, fold}] = true
-			mu.Unlock()
-			return b.FitOne(ctx, candidate, fold)
-		}
-	}
-	inner.Yield = func(candidate, fold int, out batch.Outcome) error {
-		mu.Lock()
-		done := whole[[2]int{candidate, fold}]
-		mu.Unlock()
-		if !done && out.Err == nil {
-			var original estimator.Prediction
-			original, out.Err = learned.back(out.Prediction)
-			if out.Prediction = original; out.Err != nil {
-				out.Err = b.Data.AtRows(out.Err, b.Folds[fold].Test)
+	back func(candidate, fold int, p estimator.Prediction) (estimator.Prediction, error)) (shared []string, err error) {
+	data := b.Data
+	b.Data = mapped
+	return fitInner(ctx, b, innerCandidates(b.Candidates, s.modelOf),
+		func(candidate, fold int, out batch.Outcome) batch.Outcome {
+			if out.Err == nil {
+				out.Prediction, out.Err = back(candidate, fold, out.Prediction)
+				out.Err = data.AtRows(out.Err, b.Folds[fold].Test)
 			}
-		}
-		if !done && out.Err != nil {
 			out.Err = s.named(out.Err)
-		}
-		return b.Yield(candidate, fold, out)
-	}
-	return estimator.FitBatch(ctx, inner)
+			return out
+		})
 }
 
 // withTargets returns data with other targets, rows × count.
@@ -223,62 +203,19 @@ func fitJointly(ctx context.Context, b batch.Job, specs []Target, groups [][]int
 	for j, column := range columns {
 		wide.SetCol(j, column)
 	}
-	outer := b.Select(all)
-	inner := innerCandidates(outer.Candidates, Target{}.modelOf)
-	of, distinct := deduplicate(inner)
-	part := b.Select(all)
-	part.Data.Y, part.Data.Targets = nil, wide
-	part.Data.Schema.Targets = make([]datasets.Column, len(columns))
-	part.Candidates = make([]batch.Candidate, len(distinct))
-	for k, i := range distinct {
-		part.Candidates[k] = inner[i]
-	}
-	members := func(k, fold int) (out []int) {
-		for i, d := range of {
-			if d == k && outer.Includes(i, fold) {
-				out = append(out, i)
-			}
-		}
-		return out
-	}
-	part.Include = func(k, fold int) bool { return len(members(k, fold)) > 0 }
-	var mu sync.Mutex
-	whole := map[[2]int]batch.Outcome{} // outcomes of FitOne, which includes this wrapper
-	if outer.FitOne != nil {
-		part.FitOne = func(ctx context.Context, k, fold int) (out batch.Outcome) {
-			for _, i := range members(k, fold) {
-				out = outer.FitOne(ctx, i, fold)
-				mu.Lock()
-				whole[[2]int{i, fold}] = out
-				mu.Unlock()
-			}
-			return out
-		}
-	}
-	part.Yield = func(k, fold int, out batch.Outcome) error {
-		same := members(k, fold)
-		for _, i := range same {
-			mu.Lock()
-			own, done := whole[[2]int{i, fold}]
-			mu.Unlock()
-			if !done {
-				g := joint[group[i]]
-				own = out
-				own.Seconds /= float64(len(same))
-				if out.Err == nil {
-					own.Prediction, own.Err = g.learned[fold].ofColumns(out.Targets, g.first[fold])
-					own.Err = b.Data.AtRows(own.Err, b.Folds[fold].Test)
-				}
-				own.Err = Target{}.named(own.Err)
-			}
-			if err := outer.Yield(i, fold, own); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	shared, err = estimator.FitBatch(ctx, part)
+	mapped := b.Data
+	mapped.Y, mapped.Targets, mapped.Schema.Targets = nil, wide, make([]datasets.Column, len(columns))
+	shared, err = Target{}.fitTransformed(ctx, b.Select(all), mapped,
+		func(i, fold int, p estimator.Prediction) (estimator.Prediction, error) {
+			g := joint[group[i]]
+			return g.learned[fold].ofColumns(p.Targets, g.first[fold])
+		})
 	return rest, append(shared, "targets"), err
+}
+
+// backOf transforms the prediction of any candidate back.
+func (m transforms) backOf(_, _ int, p estimator.Prediction) (estimator.Prediction, error) {
+	return m.back(p)
 }
 
 // ofColumns returns the prediction for the targets whose transforms begin at a column of wide.
