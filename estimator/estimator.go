@@ -76,27 +76,13 @@ type Reporter interface {
 	Report() Report
 }
 
-// TaskProvider is a spec that is restricted to one task. A spec that contains another estimator,
-// such as a pipeline, returns [datasets.AnyTask] if that estimator is not restricted.
-type TaskProvider interface {
-	Task() datasets.Task
-}
-
-// MultiLabeler is a classifier that also fits several labels per row, independent of each other: the
-// targets of [datasets.Set].Targets, with codes 0 and 1. Prediction.Targets has the codes,
-// and Scores and Probabilities have a column for each label.
-type MultiLabeler interface {
-	Estimator
-	// MultiLabel reports whether it does.
-	MultiLabel() bool
-}
-
-// TargetChecker is an estimator whose loss is defined for some targets only, such as numbers ≥ 0.
-type TargetChecker interface {
-	Estimator
-	// CheckTarget returns an error for a target outside the domain of the loss. A loss that is defined
-	// for −Inf is defined for all numbers.
-	CheckTarget(y float64) error
+// LinearSmoother is a regression whose predictions are linear in the training targets, so that the
+// predictions of all leave-one-out models follow from one fit.
+type LinearSmoother interface {
+	// SmootherWeights returns the weights of the training targets in the predictions.
+	SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error)
+	// SmootherCost returns the cost of SmootherWeights.
+	SmootherCost(shape datasets.Shape) datasets.Cost
 }
 
 // ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
@@ -116,7 +102,9 @@ var (
 		Poisson{}, Tweedie{}}
 	_ = []BlockEstimator{GaussianProcess{}, Huber{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{},
 		SGDRegressor{}}
-	_ = []MultiLabeler{Logistic{}, RidgeClassifier{}, SVM{}}
+	_ = []datasets.Tagger{GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{}, Logistic{},
+		Poisson{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{}, SVM{}, Tweedie{}}
+	_ = []LinearSmoother{KernelRidge{}, Ridge{}}
 	_ = []IncrementalEstimator{SGDClassifier{}, SGDRegressor{}}
 	_ = []datasets.Requirer{GammaRegression{}, Huber{}, Poisson{}, QuantileRegression{}, Tweedie{}}
 	_ = []generalized{GammaRegression{}, Poisson{}, Tweedie{}}

@@ -44,7 +44,7 @@ func (o Output) Has(outputs Output) bool { return o&outputs == outputs }
 type Outputs struct {
 	Has     Output
 	Classes []string // names of the classes in the order of their codes; nil of a model that is no classifier
-	Labels  []string // names of the labels of a [MultiLabeler] that was fitted to several; nil otherwise
+	Labels  []string // names of several labels that a classifier was fitted to; nil otherwise
 }
 
 // Request selects the outputs of a prediction. The zero value selects all outputs that the model has.

@@ -25,12 +25,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// statisticsSharer is an estimator with parameters, such as a penalty, that do not affect the statistics of a pass.
-type statisticsSharer interface {
-	// StatisticsSpec returns the spec with these parameters at their defaults. Equal results have equal statistics.
-	StatisticsSpec() estimator.Estimator
-}
-
 // stream does fits on rows that are not stored.
 type stream struct {
 	*run
@@ -86,7 +80,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	if r.hash.Folds < 2 {
 		return nil, fmt.Errorf("number of folds must be 2 or more, got %d", r.hash.Folds)
 	}
-	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := datasets.TagsOf(s.Estimator).Task; own.Unsupervised() {
 		return nil, fmt.Errorf("candidates for %s are scored on all rows in memory; streams are not supported", own)
 	}
 	truth, err := r.readTargets(ctx)
@@ -237,8 +231,8 @@ func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alon
 	shape := r.shape(schema)
 	at, summed := map[int]*passGroup{}, make([]any, len(r.candidates)-r.firstNew)
 	for k, c := range r.candidates[r.firstNew:] {
-		if s, shares := c.spec.(statisticsSharer); shares {
-			summed[k] = s.StatisticsSpec()
+		if s, shares := c.spec.(batch.Sharer); shares && datasets.TagsOf(c.spec).SinglePass {
+			summed[k] = s.Shared()
 		}
 	}
 	keys := batch.Keys(summed)

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
@@ -38,7 +37,7 @@ func (p Pipeline) FitBatch(ctx context.Context, j batch.Job) (shared []string, e
 	if err := cmp.Or(j.Data.Check(), j.CheckFolds(j.Data.Rows())); err != nil {
 		return nil, place.Here(err)
 	}
-	if p.Task().Unsupervised() {
+	if p.Tags().Task.Unsupervised() {
 		j.Data = j.Data.WithoutTargets()
 	}
 	j.Shape = j.Data.Shape()
@@ -66,12 +65,6 @@ func (p Pipeline) PlanBatch(j batch.Job) (bytes int64, err error) {
 		bytes = s.plan()
 	}
 	return bytes, err
-}
-
-// LinearInTargets reports whether predictions are linear in the targets, so that those of several targets
-// take one fit: no step learns from targets, and the predictions of the estimator are linear.
-func (p Pipeline) LinearInTargets() bool {
-	return len(supervisedSteps(p.Steps, "")) == 0 && estimator.LinearInTargets(p.Estimator)
 }
 
 // checkLeaveOneOut returns the first error if none of the candidates supports leave-one-out.

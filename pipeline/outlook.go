@@ -60,7 +60,7 @@ func (f *schemaCheck) model(spec estimator.Estimator, in datasets.InferredSchema
 // CheckTargets returns an error if a step uses targets but the estimator is unsupervised. The error
 // is [param.FieldErrors] with the paths of the steps.
 func (p Pipeline) CheckTargets() error {
-	task := p.Task()
+	task := p.Tags().Task
 	if !task.Unsupervised() {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
@@ -545,12 +546,12 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 	}
 }
 
-// StatisticsSpec returns the pipeline with default values of the estimator parameters that do not
-// affect the statistics of a pass.
-func (p Pipeline) StatisticsSpec() estimator.Estimator {
-	if s, ok := p.Estimator.(interface{ StatisticsSpec() estimator.Estimator }); ok {
-		p = p.clone()
-		p.Estimator = s.StatisticsSpec()
+// Shared returns the pipeline with the shared part of the estimator.
+func (p Pipeline) Shared() any {
+	if s, ok := p.Estimator.(batch.Sharer); ok {
+		of := s.Shared()
+		p.Estimator = nil
+		return [2]any{p, of}
 	}
 	return p
 }

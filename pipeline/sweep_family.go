@@ -3,9 +3,7 @@ package pipeline
 import (
 	"reflect"
 
-	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -18,13 +16,7 @@ func isFamilyStep(p candidate) bool {
 	}
 	last := p.steps[len(p.steps)-1]
 	_, ok := last.Fitter.(transformer.FamilyFitter)
-	return ok && dense(last) && takesMaps(p.Estimator)
-}
-
-// takesMaps reports whether an estimator accepts related maps of the same rows.
-func takesMaps(e estimator.Estimator) bool {
-	_, err := estimator.PlanBatch(batch.Job{Candidates: []batch.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
-	return err == nil
+	return ok && dense(last) && datasets.TagsOf(p.Estimator).SharedMaps
 }
 
 // dense reports whether the step's family, if any, has dense features.

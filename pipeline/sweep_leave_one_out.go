@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -15,7 +14,7 @@ import (
 // canLeaveOneOut returns an error if the estimator does not support leave-one-out, or a step learns
 // from the rows and would therefore differ for each row.
 func (p candidate) canLeaveOneOut() error {
-	_, err := estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(p.Estimator)})
+	err := batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(p.Estimator)}.CheckTags()
 	if err != nil {
 		return place.At("step", p.path(), err)
 	}
