@@ -10,6 +10,12 @@ import (
 // methods do not show it. The zero value is the most modest one. The tags of a pipeline and of a
 // wrapper are those of their parts as far as they still hold.
 type Tags struct {
+	// Of the spec of a step.
+	DataIndependent bool // the fit depends on the columns only: a search fits once for all folds
+	SparseInvariant bool // features of sparse rows are those of dense rows, and computed as fast
+	SparseOutput    bool // features are sparse
+	FixedWidth      bool // the number of features does not depend on that of the columns
+
 	// Of the spec of a model.
 	Task       Task // restricts the task; AnyTask if the targets determine it
 	MultiLabel bool // fits several labels per row, independent of each other: Set.Targets with codes 0 and 1

@@ -39,10 +39,6 @@
 package estimator
 
 import (
-	"context"
-
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
@@ -51,39 +47,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Estimator is the spec of a model.
-type Estimator interface {
-	// Fit fits the model to data, which it does not modify.
-	Fit(ctx context.Context, data datasets.Set) (Predictor, error)
-}
-
-// BlockEstimator is an Estimator that can be fitted to a stream of blocks of rows.
-type BlockEstimator interface {
-	FitSource(ctx context.Context, data datasets.Source) (Predictor, error)
-}
-
-// Predictor is a fitted model.
-type Predictor interface {
-	// Predict returns a value for each row of X: the target, or the code of the class.
-	Predict(ctx context.Context, X mat.Matrix) ([]float64, error)
-}
-
 // Report describes the optimization of a fit.
 type Report = model.Report
-
-// Reporter is a Predictor that reports on its fit.
-type Reporter interface {
-	Report() Report
-}
-
-// LinearSmoother is a regression whose predictions are linear in the training targets, so that the
-// predictions of all leave-one-out models follow from one fit.
-type LinearSmoother interface {
-	// SmootherWeights returns the weights of the training targets in the predictions.
-	SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error)
-	// SmootherCost returns the cost of SmootherWeights.
-	SmootherCost(shape datasets.Shape) datasets.Cost
-}
 
 // ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
 // trivial model, which has no weights and the optimal intercept.

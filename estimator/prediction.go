@@ -11,17 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FullPredictor is a [Predictor] with more outputs than values: scores of classes, probabilities, standard
-// deviations. A model that wraps another one implements it by calling [Predict] and [OutputsOf] of the inner model.
-type FullPredictor interface {
-	Predictor
-	// Outputs returns the outputs that the model has. That of a zero value has the outputs of every model of the type.
-	Outputs() Outputs
-	// PredictFull returns the requested outputs for the rows of X. It may return others too, which [Predict] removes;
-	// outputs that the model does not have are nil.
-	PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error)
-}
-
 // Output is a set of outputs of a model; the operator | combines them.
 type Output uint8
 

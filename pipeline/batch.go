@@ -11,7 +11,7 @@ import (
 
 // FitBatch fits every candidate on every fold and shares common work:
 //   - Equal leading steps are fitted and applied once for each fold, or once for all folds if they
-//     do not depend on the rows ([transformer.DataIndependent]).
+//     do not depend on the rows (tag DataIndependent).
 //   - Steps with the same first stage ([transformer.TwoStageFitter]), also nested ones
 //     ([Composite]), learn it once for each fold.
 //   - Steps of one feature family ([transformer.FamilyFitter]) share random draws. Dense features

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -77,6 +78,9 @@ func (p Pipeline) CheckTargets() error {
 // supervisedSteps returns the paths of the steps that use targets.
 func supervisedSteps(steps []Step, path string) (out []string) {
 	for i, s := range steps {
+		if specs.CheckValue(s.Fitter) != nil { // checked later
+			continue
+		}
 		at := join(path, s.NameAt(i))
 		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(),
 			func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets }) {

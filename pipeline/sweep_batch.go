@@ -35,7 +35,7 @@ func (s *sweep) estimate(ctx context.Context, candidates []int, d foldRows, dept
 
 // fitEstimators fits the estimators of the candidates together, to the maps of a family if it is not
 // nil.
-func (s *sweep) fitEstimators(ctx context.Context, candidates []int, maps transformer.Family, r fitRows) {
+func (s *sweep) fitEstimators(ctx context.Context, candidates []int, maps *transformer.Family, r fitRows) {
 	job := batch.Job{Data: r.data, Shape: r.data.Shape(), Folds: r.folds, Candidates: s.estimators(candidates),
 		LeaveOneOut: s.LeaveOneOut, GCV: s.GCV, Workers: r.workers,
 		Include: func(k, f int) bool { return s.Includes(candidates[k], r.first+f) },
@@ -49,8 +49,8 @@ func (s *sweep) fitEstimators(ctx context.Context, candidates []int, maps transf
 			return ctxerr.Check(ctx)
 		}}
 	if maps != nil {
-		job.Maps, job.Memory = maps, s.Memory/int64(max(s.workers, 1))
-		setMaps(job.Candidates, maps.Members())
+		job.Maps, job.Memory = maps.Maps, s.Memory/int64(max(s.workers, 1))
+		setMaps(job.Candidates, maps.Members)
 	}
 	names, err := estimator.FitBatch(ctx, job)
 	if err != nil && ctx.Err() == nil {

@@ -22,7 +22,7 @@ func isFamilyStep(p candidate) bool {
 // dense reports whether the step's family, if any, has dense features.
 func dense(s rows.Spec) bool {
 	_, ok := s.Fitter.(transformer.FamilyFitter)
-	return !ok || rows.CostOf(s.Fitter, datasets.Shape{Rows: 1, Cols: 1}).NonZeros == 0
+	return !ok || !datasets.TagsOf(s.Fitter).SparseOutput
 }
 
 // related reports whether two steps belong to the same feature family.

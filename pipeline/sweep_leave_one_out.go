@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
 // canLeaveOneOut returns an error if the estimator does not support leave-one-out, or a step learns
@@ -19,7 +19,7 @@ func (p candidate) canLeaveOneOut() error {
 		return place.At("step", p.path(), err)
 	}
 	for _, s := range p.steps {
-		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
+		if !datasets.TagsOf(s.Fitter).DataIndependent {
 			return place.At("step", s.Name,
 				fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or "+
 					"fix what it learns"))

@@ -47,6 +47,6 @@ func (s *sweep) family(ctx context.Context, family []*node, learn datasets.Set, 
 		}
 		return
 	}
-	s.share(maps.Shared()...)
+	s.share(maps.Shared...)
 	s.fitEstimators(ctx, candidates, maps, r)
 }

@@ -12,22 +12,23 @@ import (
 
 // fitFamily fits a family to the training rows. It returns nil if the features of its widest map
 // would exceed the memory limit.
-func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (transformer.Family, error) {
+func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (*transformer.Family, error) {
 	if familyBytes(family, datasets.Shape{Rows: d.set.Rows(), Cols: d.set.Cols()}) > s.Memory {
 		return nil, nil
 	}
 	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, d.trainSet(), stepsOf(family))
-	if err == nil && len(maps.Members()) != len(family) {
-		err = fmt.Errorf("a family of %d maps has %d members", len(family), len(maps.Members()))
+	if err == nil && len(maps.Members) != len(family) {
+		err = fmt.Errorf("a family of %d maps has %d members", len(family), len(maps.Members))
 	}
 	return maps, err
 }
 
 // wideRows returns the rows mapped by a wide map of the family.
-func (s *sweep) wideRows(ctx context.Context, maps transformer.Family, which int, d foldRows) (foldRows, error) {
-	learned, rest := maps.Fitted(which), d.testSet()
-	if learned == nil {
-		rest = d.set
+func (s *sweep) wideRows(ctx context.Context, maps *transformer.Family, which int, d foldRows) (foldRows, error) {
+	var learned mat.Matrix
+	rest := d.set
+	if maps.Fitted != nil {
+		learned, rest = maps.Fitted[which], d.testSet()
 	}
 	var whole mat.Matrix
 	err := maps.Each(ctx, rest.X, []int{which}, func(_ int, Z mat.Matrix) error {

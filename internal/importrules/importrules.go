@@ -150,7 +150,7 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"attention": {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
-	"transformer": {"internal/registry", "internal/origin", "graph", "datasets", "kernel", "sparse", "single",
+	"transformer": {"internal/registry", "batch", "internal/origin", "graph", "datasets", "kernel", "sparse", "single",
 		"param", "model",
 		"internal/spectral",
 		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
