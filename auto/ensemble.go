@@ -13,7 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/stacking"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 )

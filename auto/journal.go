@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 

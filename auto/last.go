@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/origin"
+	"github.com/bochner-ml/bochner/internal/rows/origin"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )

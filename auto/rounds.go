@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/guard"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 )
 
 const (

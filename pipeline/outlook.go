@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/specs"
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 

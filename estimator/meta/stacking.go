@@ -8,9 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/stacking"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // stacked contains the weights of members and the scales of their scores; sizes is nil if scores
