@@ -41,7 +41,7 @@ func (v Validation) splitter(machine estimator.Estimator, data datasets.Set) dat
 	case data.Groups != nil:
 		return datasets.GroupKFold{Folds: folds, Shuffle: true, Seed: v.Seed}
 	case data.Targets != nil:
-	case len(data.Schema.Classes()) > 0 || gridsearch.NewSearch(machine).Task() == datasets.Classification:
+	case len(data.Schema.Classes()) > 0 || datasets.TagsOf(machine).Task == datasets.Classification:
 		return datasets.StratifiedKFold{Folds: folds, Shuffle: true, Seed: v.Seed}
 	}
 	return datasets.KFold{Folds: folds, Shuffle: true, Seed: v.Seed}
@@ -110,7 +110,7 @@ func LearningCurve(ctx context.Context, machine estimator.Estimator, data datase
 	if err != nil {
 		return nil, err
 	}
-	metric, err := metrics.ByName(cmp.Or(v.Score, defaultScore(s.Task(), data)))
+	metric, err := metrics.ByName(cmp.Or(v.Score, defaultScore(s.Tags().Task, data)))
 	if err != nil {
 		return nil, err
 	}

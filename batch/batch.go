@@ -8,6 +8,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,7 @@ type Fitter interface {
 	// the receiver.
 	FitBatch(ctx context.Context, j Job) (shared []string, err error)
 	// PlanBatch estimates the memory of FitBatch in bytes, without the rows, from j.Shape, j.Folds and
-	// j.Candidates; j.Data may be empty. It returns an error if the estimator does not support the
-	// job, such as [ErrNoSharedMaps] or [ErrNoLeaveOneOut].
+	// j.Candidates; j.Data may be empty. Jobs have maps or leave-one-out only if tags say so.
 	PlanBatch(j Job) (bytes int64, err error)
 }
 
@@ -149,6 +149,30 @@ func Specs[S any](j Job) ([]S, error) {
 // HasMaps reports whether the candidates are fitted to features of related maps.
 func (j Job) HasMaps() bool {
 	return j.Maps != nil || len(j.Candidates) > 0 && j.Candidates[0].Width > 0
+}
+
+// CheckTags returns an error if no candidate of one of the types has the tags that the kind of job requires.
+func (j Job) CheckTags() error {
+	errs := map[reflect.Type]error{}
+	for _, c := range slices.Backward(j.Candidates) { // the error is that of the first one
+		tags, of := datasets.TagsOf(c.Estimator), reflect.TypeOf(c.Estimator)
+		_, seen := errs[of]
+		switch {
+		case seen && errs[of] == nil:
+		case j.LeaveOneOut && (!tags.LeaveOneOut || tags.NoLeaveOneOut != nil):
+			errs[of] = cmp.Or(tags.NoLeaveOneOut, ErrNoLeaveOneOut)
+		case j.HasMaps() && !tags.SharedMaps:
+			errs[of] = ErrNoSharedMaps
+		default:
+			errs[of] = nil
+		}
+	}
+	for _, c := range j.Candidates {
+		if err := errs[reflect.TypeOf(c.Estimator)]; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SharedKeys returns [Keys] of the results of Shared of the candidates.

@@ -16,7 +16,8 @@ type Cost struct {
 	// whether recomputing the features of a step costs less than a fit saves that reads them in
 	// float32; see [Float32Source]
 	CheapToRecompute bool
-	Passes           int // passes over the rows, excluding the first block; 0 if several or unknown
+	Float32          bool // whether the fit reads mostly the float32 rows of a [Float32Source], without loss of accuracy
+	Passes           int  // passes over the rows, excluding the first block; 0 if several or unknown
 }
 
 // Add returns the sum of the operations and the maximum of the memory.

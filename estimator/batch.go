@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -29,14 +28,16 @@ func FitBatch(ctx context.Context, j batch.Job) (shared []string, err error) {
 	for _, part := range byType(j) {
 		fitter, ok := part.Candidates[0].Estimator.(batch.Fitter)
 		var names []string
+		if ok || j.LeaveOneOut {
+			err = part.CheckTags()
+		}
 		switch {
+		case err != nil:
 		case ok:
 			err = guard.Do(fitter, "FitBatch", func() (err error) {
 				names, err = fitter.FitBatch(ctx, part)
 				return err
 			})
-		case j.LeaveOneOut:
-			err = batch.ErrNoLeaveOneOut
 		default:
 			err = FitSeparately(ctx, part)
 		}
@@ -52,14 +53,9 @@ func FitBatch(ctx context.Context, j batch.Job) (shared []string, err error) {
 func PlanBatch(j batch.Job) (most int64, err error) {
 	for _, part := range byType(j) {
 		bytes := part.MaxFitBytes()
-		fitter, ok := part.Candidates[0].Estimator.(batch.Fitter)
-		switch {
-		case ok:
+		err = part.CheckTags()
+		if fitter, ok := part.Candidates[0].Estimator.(batch.Fitter); ok && err == nil {
 			bytes, err = fitter.PlanBatch(part)
-		case j.LeaveOneOut:
-			err = batch.ErrNoLeaveOneOut
-		case j.HasMaps():
-			err = batch.ErrNoSharedMaps
 		}
 		if err != nil {
 			return 0, err
@@ -198,24 +194,4 @@ func specsOf[S Estimator](j batch.Job, name string) ([]S, error) {
 		return nil, fmt.Errorf("estimator: %s: %w", name, err)
 	}
 	return specs, nil
-}
-
-// LinearInTargets reports whether the predictions of a regression are linear in its targets, so that several
-// targets are right-hand sides of one fit: it has smoother weights, or is a pipeline that ends in such a model.
-func LinearInTargets(spec any) bool {
-	if p, ok := spec.(interface{ LinearInTargets() bool }); ok {
-		return p.LinearInTargets()
-	}
-	_, ok := spec.(interface {
-		SmootherCost(shape datasets.Shape) datasets.Cost
-	})
-	return ok
-}
-
-// TaskOf returns the task of a [TaskProvider], and [datasets.AnyTask] for any other spec.
-func TaskOf(spec any) datasets.Task {
-	if t, ok := spec.(TaskProvider); ok {
-		return t.Task()
-	}
-	return datasets.AnyTask
 }

@@ -39,10 +39,6 @@
 package estimator
 
 import (
-	"context"
-
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
@@ -51,53 +47,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Estimator is the spec of a model.
-type Estimator interface {
-	// Fit fits the model to data, which it does not modify.
-	Fit(ctx context.Context, data datasets.Set) (Predictor, error)
-}
-
-// BlockEstimator is an Estimator that can be fitted to a stream of blocks of rows.
-type BlockEstimator interface {
-	FitSource(ctx context.Context, data datasets.Source) (Predictor, error)
-}
-
-// Predictor is a fitted model.
-type Predictor interface {
-	// Predict returns a value for each row of X: the target, or the code of the class.
-	Predict(ctx context.Context, X mat.Matrix) ([]float64, error)
-}
-
 // Report describes the optimization of a fit.
 type Report = model.Report
-
-// Reporter is a Predictor that reports on its fit.
-type Reporter interface {
-	Report() Report
-}
-
-// TaskProvider is a spec that is restricted to one task. A spec that contains another estimator,
-// such as a pipeline, returns [datasets.AnyTask] if that estimator is not restricted.
-type TaskProvider interface {
-	Task() datasets.Task
-}
-
-// MultiLabeler is a classifier that also fits several labels per row, independent of each other: the
-// targets of [datasets.Set].Targets, with codes 0 and 1. Prediction.Targets has the codes,
-// and Scores and Probabilities have a column for each label.
-type MultiLabeler interface {
-	Estimator
-	// MultiLabel reports whether it does.
-	MultiLabel() bool
-}
-
-// TargetChecker is an estimator whose loss is defined for some targets only, such as numbers ≥ 0.
-type TargetChecker interface {
-	Estimator
-	// CheckTarget returns an error for a target outside the domain of the loss. A loss that is defined
-	// for −Inf is defined for all numbers.
-	CheckTarget(y float64) error
-}
 
 // ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
 // trivial model, which has no weights and the optimal intercept.
@@ -116,7 +67,9 @@ var (
 		Poisson{}, Tweedie{}}
 	_ = []BlockEstimator{GaussianProcess{}, Huber{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{},
 		SGDRegressor{}}
-	_ = []MultiLabeler{Logistic{}, RidgeClassifier{}, SVM{}}
+	_ = []datasets.Tagger{GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{}, Logistic{},
+		Poisson{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{}, SVM{}, Tweedie{}}
+	_ = []LinearSmoother{KernelRidge{}, Ridge{}}
 	_ = []IncrementalEstimator{SGDClassifier{}, SGDRegressor{}}
 	_ = []datasets.Requirer{GammaRegression{}, Huber{}, Poisson{}, QuantileRegression{}, Tweedie{}}
 	_ = []generalized{GammaRegression{}, Poisson{}, Tweedie{}}

@@ -107,7 +107,7 @@ func ExampleLogistic() {
 	// converged: true
 }
 
-func ExampleMultiLabeler() {
+func ExampleLogistic_labels() {
 	X := mat.NewDense(6, 1, []float64{-3, -2, -1, 1, 2, 3})
 	Y := mat.NewDense(6, 2, []float64{0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 1, 0})
 	labels := datasets.Schema{Targets: []datasets.Column{

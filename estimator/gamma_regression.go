@@ -57,16 +57,13 @@ func (GammaRegression) Requirements() []datasets.Requirement { return numericCom
 // Cost estimates a fit to rows of a shape.
 func (s GammaRegression) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true, because Newton's method starts on float32 rows.
-func (s GammaRegression) LearnsRounded(datasets.Shape) bool { return true }
-
 // FitBatch shares work as [Logistic.FitBatch] does.
 func (s GammaRegression) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
-	return fitPenalized(ctx, b, s, true)
+	return fitPenalized(ctx, b, s)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s GammaRegression) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
+func (s GammaRegression) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 // Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s GammaRegression) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
@@ -84,17 +81,16 @@ func (s GammaRegression) Finish(ctx context.Context, last datasets.Pass) (Predic
 	return finishPasses(ctx, s, last)
 }
 
-// LossMetrics returns the names of the metrics of the deviance.
-func (s GammaRegression) LossMetrics() []string { return []string{"mean_gamma_deviance", "d2_gamma"} }
+// Tags returns the metrics of the deviance and the domain of the targets.
+func (s GammaRegression) Tags() datasets.Tags {
+	return s.glm().tags("mean_gamma_deviance", "d2_gamma")
+}
 
 func (s GammaRegression) name() string { return "gamma_regression" }
 
 func (s GammaRegression) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
 func (s GammaRegression) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
-
-// CheckTarget returns an error for a target outside the support of the distribution.
-func (s GammaRegression) CheckTarget(y float64) error { return s.glm().checkTarget(y) }
 
 func (s GammaRegression) glm() glm {
 	return glm{"gamma_regression", 2, s.Alpha, s.Intercept, s.Tol, s.MaxIter}

@@ -83,6 +83,11 @@ func (g glm) checkTarget(y float64) error {
 	return nil
 }
 
+// tags returns the tags of a spec whose deviance has the given metrics.
+func (g glm) tags(metrics ...string) datasets.Tags {
+	return datasets.Tags{SharedMaps: true, CheckTarget: g.checkTarget, LossMetrics: metrics}
+}
+
 // checkMean returns an error if the best intercept is not finite.
 func (g glm) checkMean(mean float64) error {
 	if g.intercept && mean == 0 {

@@ -73,17 +73,17 @@ func (Huber) Requirements() []datasets.Requirement { return numericComplete }
 // Cost estimates a fit to rows of a shape.
 func (s Huber) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true, because Newton's method starts on float32 rows.
-func (s Huber) LearnsRounded(datasets.Shape) bool { return true }
+// Tags returns that batches take related maps.
+func (Huber) Tags() datasets.Tags { return datasets.Tags{SharedMaps: true} }
 
 // FitBatch shares the mapped rows between candidates and folds, as [Logistic.FitBatch] does; each problem is solved by
 // its own steps.
 func (s Huber) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
-	return fitPenalized(ctx, b, s, true)
+	return fitPenalized(ctx, b, s)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Huber) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
+func (s Huber) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 func (s Huber) name() string { return "huber" }
 

@@ -79,44 +79,30 @@ func (s KernelRidgeClassifier) Shared() any { s.Alpha = 0; return s }
 func fitKernelRidges(ctx context.Context, b batch.Job, name string, list []joint.KernelRidge,
 	fitted func(linear, []string) Predictor) ([]string, error) {
 	fit := joint.FitKernelRidges
-	switch {
-	case b.LeaveOneOut:
+	if b.LeaveOneOut {
 		fit = joint.KernelRidgesLeaveOneOut
-	case b.HasMaps():
-		return nil, batch.ErrNoSharedMaps
 	}
 	return fitJointly(ctx, b, name, fitted, fit, list)
 }
 
 // PlanBatch supports batches on unmapped rows, and leave-one-out if Gamma is a number.
 func (s KernelRidge) PlanBatch(b batch.Job) (int64, error) {
-	if b.LeaveOneOut && s.plain().LearnsGamma() {
-		return 0, joint.ErrLOOGammaRule
-	}
 	list, err := kernelRidges(b)
 	return kernelRidgesBytes(b, list, err)
 }
 
 // PlanBatch is [KernelRidge.PlanBatch]; leave-one-out does not support balanced class weights.
 func (s KernelRidgeClassifier) PlanBatch(b batch.Job) (int64, error) {
-	switch {
-	case b.LeaveOneOut && s.ClassWeight.Balanced:
-		return 0, joint.ErrLOOClassWeights
-	case b.LeaveOneOut && s.regression().plain().LearnsGamma():
-		return 0, joint.ErrLOOGammaRule
-	}
 	list, err := kernelRidgeClassifiers(b)
 	return kernelRidgesBytes(b, list, err)
 }
 
 // kernelRidgesBytes is PlanBatch.
 func kernelRidgesBytes(b batch.Job, list []joint.KernelRidge, err error) (int64, error) {
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case b.HasMaps():
-		return 0, batch.ErrNoSharedMaps
-	case b.LeaveOneOut:
+	}
+	if b.LeaveOneOut {
 		return joint.KernelRidgesLeaveOneOutBytes(b.Shape, list), nil
 	}
 	return joint.FitKernelRidgesBytes(b, list), nil

@@ -349,7 +349,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	_, err = s.Fit(ctx, classes)
 	pred("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
-	_, err = s.PlanBatch(batch.Job{LeaveOneOut: true})
+	_, err = estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(s)})
 	if err == nil || !strings.Contains(err.Error(), "requires a fixed gamma") {
 		t.Error(err)
 	}

@@ -62,21 +62,7 @@ func (s KernelSVR) Shared() any { s.C = 0; return s }
 // fitKernelSVMs is FitBatch; fitted is a model that passes scores on.
 func fitKernelSVMs(ctx context.Context, b batch.Job, name string, list []joint.KernelSVM,
 	fitted func(linear, []string) Predictor) ([]string, error) {
-	if err := rowsOnly(b); err != nil {
-		return nil, err
-	}
 	return fitJointly(ctx, b, name, fitted, joint.FitKernelSVMs, list)
-}
-
-// rowsOnly refuses leave-one-out and batches on related maps.
-func rowsOnly(b batch.Job) error {
-	switch {
-	case b.LeaveOneOut:
-		return batch.ErrNoLeaveOneOut
-	case b.HasMaps():
-		return batch.ErrNoSharedMaps
-	}
-	return nil
 }
 
 // PlanBatch takes a batch on rows as they are.
@@ -93,9 +79,6 @@ func (s KernelSVR) PlanBatch(b batch.Job) (int64, error) {
 
 // kernelSVMsBytes is PlanBatch.
 func kernelSVMsBytes(b batch.Job, list []joint.KernelSVM, err error) (int64, error) {
-	if err == nil {
-		err = rowsOnly(b)
-	}
 	if err != nil {
 		return 0, err
 	}

@@ -171,10 +171,10 @@ func TestKernelSVMBatchErrors(t *testing.T) {
 		t.Errorf("canceled: %v", err)
 	}
 	b.LeaveOneOut = true
-	if _, err := estimator.NewKernelSVM().FitBatch(context.Background(), b); !errors.Is(err, batch.ErrNoLeaveOneOut) {
+	if _, err := estimator.FitBatch(context.Background(), b); !errors.Is(err, batch.ErrNoLeaveOneOut) {
 		t.Errorf("leave-one-out: %v", err)
 	}
-	if _, err := estimator.NewKernelSVM().PlanBatch(b); !errors.Is(err, batch.ErrNoLeaveOneOut) {
+	if _, err := estimator.PlanBatch(b); !errors.Is(err, batch.ErrNoLeaveOneOut) {
 		t.Errorf("plan of leave-one-out: %v", err)
 	}
 	// A fold without a class has an error for each candidate.

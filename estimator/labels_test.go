@@ -60,7 +60,7 @@ func TestLabelsEqualBinaryFits(t *testing.T) {
 	dual.Loss, dual.Tol, dual.ClassWeight = "hinge", 1e-4, balanced
 	odds.Solver, odds.Tol = "dual", 1e-6
 	for name, spec := range map[string]interface {
-		estimator.MultiLabeler
+		estimator.Estimator
 		estimator.BlockEstimator
 	}{"logistic": logistic, "svm": newton, "svm dual": dual, "logistic dual": odds, "ridge_classifier": ridge} {
 		for form, data := range map[string]datasets.Set{"dense": dense, "sparse": thin} {

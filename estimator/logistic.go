@@ -25,7 +25,7 @@ import (
 //	C·Σ s_i·(log Σ_c exp(w_c'x_i + b_c) − w_y'x_i − b_y) + ½‖W‖²
 //
 // The intercepts are not penalized; those of several classes are shifted to sum to 0. Several labels
-// (see [MultiLabeler]) have a loss of two classes each; dense rows are read for all of them at once.
+// (see [datasets.Tags]) have a loss of two classes each; dense rows are read for all of them at once.
 //
 // Solver newton takes truncated Newton steps, each of a few passes over the blocks of rows, with
 // conjugate gradients preconditioned by the Cholesky factor of the Hessian of a sample of the rows
@@ -82,9 +82,6 @@ func (s Logistic) fitted(m linear, classes []string) Predictor {
 
 func (s Logistic) fittedLabels(f FittedLinearClassifier) Predictor { return &FittedLogistic{f} }
 
-// MultiLabel returns true.
-func (s Logistic) MultiLabel() bool { return true }
-
 // plain returns the spec for package joint.
 func (s Logistic) plain() joint.PenalizedLoss {
 	return joint.PenalizedLoss{C: s.C, Tol: s.Tol,
@@ -108,9 +105,9 @@ func (s Logistic) Cost(shape datasets.Shape) datasets.Cost {
 	return newton.LogisticCost(shape)
 }
 
-// LearnsRounded reports whether newton is the solver.
-func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
-	return s.Solver == "newton" || s.Solver == "auto" && !newton.ShapeExceedsFactorLimit(shape)
+// Tags returns that the model is a classifier, also of several labels.
+func (s Logistic) Tags() datasets.Tags {
+	return datasets.Tags{Task: datasets.Classification, MultiLabel: true, SharedMaps: s.Solver != "dual"}
 }
 
 // FittedLogistic is a fitted logistic regression: a linear classifier with probabilities.

@@ -12,17 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// PassEstimator is an Estimator that is fitted by passes over blocks of rows. Its [datasets.Pass]
-// adds blocks, merges the passes of other workers, and is serialized to resume a fit. A pipeline of
-// such steps and such a model is a PassEstimator.
-type PassEstimator interface {
-	Estimator
-	// Start returns the first pass over rows of these columns. It has no rows yet.
-	Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
-	// Finish returns the model of the last pass, which it does not modify.
-	Finish(ctx context.Context, last datasets.Pass) (Predictor, error)
-}
-
 // Learn fits spec to src in passes.
 func Learn(ctx context.Context, spec PassEstimator, src datasets.Source) (Predictor, error) {
 	_, cols := src.Dims()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 )
 
@@ -15,13 +16,11 @@ import (
 //
 // On related maps it shares work as [Logistic.FitBatch] does, for losses solved by newton.
 func (s SVM) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
-	return fitPenalized(ctx, b, s, true)
+	return fitPenalized(ctx, b, s)
 }
 
 // PlanBatch supports batches on unmapped rows, and on related maps if the solver is newton.
-func (s SVM) PlanBatch(b batch.Job) (int64, error) {
-	return pathBytes(b, byNewton(s.Solver, s.Loss, false))
-}
+func (s SVM) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 // FitBatch on unmapped rows shares work as [SVM.FitBatch] does.
 //
@@ -32,22 +31,20 @@ func (s SVM) PlanBatch(b batch.Job) (int64, error) {
 // results do not depend on what is included. The rows of folds are not copied. Folds run
 // concurrently.
 func (s Logistic) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
-	return fitPenalized(ctx, b, s, true)
+	return fitPenalized(ctx, b, s)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Logistic) PlanBatch(b batch.Job) (int64, error) {
-	return pathBytes(b, s.Solver != "dual")
-}
+func (s Logistic) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 // FitBatch on unmapped rows shares work as [SVM.FitBatch] does, between candidates of equal
 // Epsilon.
 func (s SVR) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
-	return fitPenalized(ctx, b, s, false)
+	return fitPenalized(ctx, b, s)
 }
 
 // PlanBatch supports batches on unmapped rows.
-func (s SVR) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, false) }
+func (s SVR) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 // Shared returns the spec without C.
 func (s SVM) Shared() any { s.C = 0; return s }
@@ -78,11 +75,11 @@ func presence(alpha float64) float64 {
 	return 1
 }
 
-// fitPenalized is FitBatch of candidates of the type of kind; mapped allows related maps.
+// fitPenalized is FitBatch of candidates of the type of kind.
 func fitPenalized[S interface {
 	penalized
 	batch.Fitter
-}](ctx context.Context, b batch.Job, kind S, mapped bool) ([]string, error) {
+}](ctx context.Context, b batch.Job, kind S) ([]string, error) {
 	specs, err := specsOf[S](b, kind.name())
 	if err != nil {
 		return nil, err
@@ -90,31 +87,18 @@ func fitPenalized[S interface {
 	list := make([]joint.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()
-		own := b
-		own.Candidates = b.Candidates[i : i+1]
-		_, err := s.PlanBatch(own)
-		list[i].Independent = b.Data.Targets != nil || err != nil && b.HasMaps()
+		list[i].Independent = b.Data.Targets != nil || b.HasMaps() && !datasets.TagsOf(s).SharedMaps
 	}
 	fit := joint.FitByDescent
-	switch {
-	case b.LeaveOneOut:
-		return nil, batch.ErrNoLeaveOneOut
-	case b.HasMaps() && !mapped:
-		return nil, batch.ErrNoSharedMaps
-	case b.HasMaps():
+	if b.HasMaps() {
 		fit = joint.FitByNewton
 	}
 	return fitJointly(ctx, b, kind.name(), kind.fitted, fit, list)
 }
 
-// pathBytes is the memory of a batch: on related maps, where newton takes them, that of the paths, else that of a fit.
-func pathBytes(b batch.Job, newton bool) (int64, error) {
-	switch {
-	case b.LeaveOneOut:
-		return 0, batch.ErrNoLeaveOneOut
-	case b.HasMaps() && !newton:
-		return 0, batch.ErrNoSharedMaps
-	case b.HasMaps():
+// pathBytes is the memory of a batch: on related maps that of the paths, else that of a fit.
+func pathBytes(b batch.Job) (int64, error) {
+	if b.HasMaps() {
 		return joint.FitByNewtonBytes(b), nil
 	}
 	return b.MaxFitBytes(), nil

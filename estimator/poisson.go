@@ -64,16 +64,13 @@ func (Poisson) Requirements() []datasets.Requirement { return numericComplete }
 // Cost estimates a fit to rows of a shape.
 func (s Poisson) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true, because Newton's method starts on float32 rows.
-func (s Poisson) LearnsRounded(datasets.Shape) bool { return true }
-
 // FitBatch shares work as [Logistic.FitBatch] does.
 func (s Poisson) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
-	return fitPenalized(ctx, b, s, true)
+	return fitPenalized(ctx, b, s)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Poisson) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
+func (s Poisson) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 // Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s Poisson) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
@@ -91,17 +88,16 @@ func (s Poisson) Finish(ctx context.Context, last datasets.Pass) (Predictor, err
 	return finishPasses(ctx, s, last)
 }
 
-// LossMetrics returns the names of the metrics of the deviance.
-func (s Poisson) LossMetrics() []string { return []string{"mean_poisson_deviance", "d2_poisson"} }
+// Tags returns the metrics of the deviance and the domain of the targets.
+func (s Poisson) Tags() datasets.Tags {
+	return s.glm().tags("mean_poisson_deviance", "d2_poisson")
+}
 
 func (s Poisson) name() string { return "poisson" }
 
 func (s Poisson) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
 func (s Poisson) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
-
-// CheckTarget returns an error for a target outside the support of the distribution.
-func (s Poisson) CheckTarget(y float64) error { return s.glm().checkTarget(y) }
 
 func (s Poisson) glm() glm { return glm{"poisson", 1, s.Alpha, s.Intercept, s.Tol, s.MaxIter} }
 

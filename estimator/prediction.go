@@ -11,17 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FullPredictor is a [Predictor] with more outputs than values: scores of classes, probabilities, standard
-// deviations. A model that wraps another one implements it by calling [Predict] and [OutputsOf] of the inner model.
-type FullPredictor interface {
-	Predictor
-	// Outputs returns the outputs that the model has. That of a zero value has the outputs of every model of the type.
-	Outputs() Outputs
-	// PredictFull returns the requested outputs for the rows of X. It may return others too, which [Predict] removes;
-	// outputs that the model does not have are nil.
-	PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error)
-}
-
 // Output is a set of outputs of a model; the operator | combines them.
 type Output uint8
 
@@ -44,7 +33,7 @@ func (o Output) Has(outputs Output) bool { return o&outputs == outputs }
 type Outputs struct {
 	Has     Output
 	Classes []string // names of the classes in the order of their codes; nil of a model that is no classifier
-	Labels  []string // names of the labels of a [MultiLabeler] that was fitted to several; nil otherwise
+	Labels  []string // names of several labels that a classifier was fitted to; nil otherwise
 }
 
 // Request selects the outputs of a prediction. The zero value selects all outputs that the model has.

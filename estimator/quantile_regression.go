@@ -71,9 +71,10 @@ func (s QuantileRegression) Cost(shape datasets.Shape) datasets.Cost {
 	return newton.QuantileCost(shape)
 }
 
-// LossMetrics returns the names of the metrics of the pinball loss.
-func (s QuantileRegression) LossMetrics() []string {
-	return []string{fmt.Sprintf("pinball_%v", s.Quantile), fmt.Sprintf("d2_pinball_%v", s.Quantile)}
+// Tags returns the quantile and the metrics of the pinball loss.
+func (s QuantileRegression) Tags() datasets.Tags {
+	return datasets.Tags{Quantile: "quantile",
+		LossMetrics: []string{fmt.Sprintf("pinball_%v", s.Quantile), fmt.Sprintf("d2_pinball_%v", s.Quantile)}}
 }
 
 func (s QuantileRegression) name() string { return "quantile_regression" }

@@ -109,7 +109,8 @@ func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve
 // number of passes is estimated.
 func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }
 
-// LearnsRounded reports whether the solver iterates on float32 rows; the solution is that of the float64 rows.
-func (s Ridge) LearnsRounded(shape datasets.Shape) bool {
-	return leastsquares.Ridge(s).UsesFloat32(shape)
+// Tags returns that predictions are linear in the targets, which share the sums of a single pass.
+func (s Ridge) Tags() datasets.Tags {
+	return datasets.Tags{LinearInTargets: true, SinglePass: true, LeaveOneOut: true,
+		SharedMaps: s.Solver == "auto" || s.Solver == "cholesky"}
 }

@@ -134,29 +134,16 @@ func checkClassCount(data datasets.Set, train []int, classes []string) error {
 }
 
 // PlanBatch takes a batch of any kind. On related maps the solver is, or may be, cholesky.
-func (s Ridge) PlanBatch(b batch.Job) (int64, error) { return ridgesBytes(b, s, ridges) }
+func (s Ridge) PlanBatch(b batch.Job) (int64, error) { return ridgesBytes(b, ridges) }
 
 // PlanBatch is [Ridge.PlanBatch]. Classes are taken to be known; on related maps the class weight is one
 // that does not depend on the rows.
 func (s RidgeClassifier) PlanBatch(b batch.Job) (int64, error) {
-	switch {
-	case b.HasMaps() && s.ClassWeight.Balanced:
-		return 0, batch.ErrNoSharedMaps
-	case b.LeaveOneOut && s.ClassWeight.Balanced:
-		return 0, joint.ErrLOOClassWeights
-	}
-	return ridgesBytes(b, s.ridge(), ridgeClassifiers)
+	return ridgesBytes(b, ridgeClassifiers)
 }
 
-// ridgesBytes checks the candidates only if there are folds: without folds, PlanBatch asks for each
-// candidate whether the estimator supports such batches.
-func ridgesBytes(b batch.Job, s Ridge, of func(batch.Job) ([]joint.Ridge, error)) (int64, error) {
-	if b.HasMaps() && s.Solver != "auto" && s.Solver != "cholesky" {
-		return 0, batch.ErrNoSharedMaps
-	}
-	if len(b.Folds) == 0 {
-		return 0, nil
-	}
+// ridgesBytes is PlanBatch.
+func ridgesBytes(b batch.Job, of func(batch.Job) ([]joint.Ridge, error)) (int64, error) {
 	list, err := of(b)
 	switch {
 	case err != nil: // the fit reports it

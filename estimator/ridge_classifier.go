@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -15,7 +16,7 @@ import (
 
 // RidgeClassifier is [Ridge] on codes ±1: −1 and +1 for the first and second of two classes; for
 // more, one column for each class, +1 on its own rows and −1 elsewhere. All columns share one Gram
-// matrix. A row is of the class with the largest score. Several labels (see [MultiLabeler]) have a
+// matrix. A row is of the class with the largest score. Several labels (see [datasets.Tags]) have a
 // column each, without class weights; a row has those with a positive score. It is the least-squares classifier of
 // Rahimi & Recht (NIPS 2007).
 type RidgeClassifier struct {
@@ -80,9 +81,6 @@ func (s RidgeClassifier) fit(ctx context.Context, r *design.Rows) (Predictor, er
 	}
 	return &FittedLinearClassifier{linear: newLinear(model), classes: classes, labels: labels}, nil
 }
-
-// MultiLabel returns true.
-func (s RidgeClassifier) MultiLabel() bool { return true }
 
 // solveLabels solves for several labels, which share the Gram matrix.
 func (s RidgeClassifier) solveLabels(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
@@ -159,7 +157,12 @@ func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// LearnsRounded reports whether the solver iterates on float32 rows; the solution is that of the float64 rows.
-func (s RidgeClassifier) LearnsRounded(shape datasets.Shape) bool {
-	return leastsquares.Ridge(s.ridge()).UsesFloat32(shape)
+// Tags returns that the model is a classifier, also of several labels, which share the sums of a single pass.
+func (s RidgeClassifier) Tags() datasets.Tags {
+	out := s.ridge().Tags()
+	out.Task, out.MultiLabel, out.LinearInTargets = datasets.Classification, true, false
+	if s.ClassWeight.Balanced {
+		out.SharedMaps, out.NoLeaveOneOut = false, joint.ErrLOOClassWeights
+	}
+	return out
 }

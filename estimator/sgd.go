@@ -17,15 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// IncrementalEstimator is the spec of a model that supports incremental learning. Training
-// continues from the state of a fitted model, as if the new rows followed the training rows. Rows
-// in both count twice.
-type IncrementalEstimator interface {
-	// PartialFit makes one pass over new rows and returns a new model; previous is not modified.
-	// The rows must have the same columns and classes as the training rows.
-	PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
-}
-
 // ErrNoPartialFit is wrapped by the error of a spec that does not support incremental learning,
 // such as a pipeline whose model does not.
 var ErrNoPartialFit = errors.New("does not support incremental learning")

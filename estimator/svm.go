@@ -16,7 +16,7 @@ import (
 //	C·Σ s_i·h(t_i(w'x_i + b)) + ½‖w‖²,  t_i = ±1
 //
 // for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more
-// classes, one against the rest, and for several labels (see [MultiLabeler]) each on its own. The
+// classes, one against the rest, and for several labels (see [datasets.Tags]) each on its own. The
 // intercept b is not penalized (LIBLINEAR penalizes it).
 //
 // Solver newton takes truncated Newton steps over blocks of rows, with the stopping rule of
@@ -77,9 +77,6 @@ func (s SVM) fitted(m linear, classes []string) Predictor {
 
 func (s SVM) fittedLabels(f FittedLinearClassifier) Predictor { return &f }
 
-// MultiLabel returns true.
-func (s SVM) MultiLabel() bool { return true }
-
 // plain returns the spec for package joint.
 func (s SVM) plain() joint.PenalizedLoss {
 	return joint.PenalizedLoss{C: s.C,
@@ -105,7 +102,7 @@ func (s SVM) descent(l *design.Labels) descent.Task {
 // Cost estimates a fit to rows of a shape.
 func (s SVM) Cost(shape datasets.Shape) datasets.Cost { return marginCost(s.Solver, s.Loss, shape) }
 
-// LearnsRounded reports whether newton is the solver.
-func (s SVM) LearnsRounded(shape datasets.Shape) bool {
-	return byNewton(s.Solver, s.Loss, newton.ShapeExceedsFactorLimit(shape))
+// Tags returns that the model is a classifier, also of several labels.
+func (s SVM) Tags() datasets.Tags {
+	return datasets.Tags{Task: datasets.Classification, MultiLabel: true, SharedMaps: byNewton(s.Solver, s.Loss, false)}
 }

@@ -90,11 +90,6 @@ func (s SVR) descent(l *design.Labels) descent.Task {
 // Cost estimates a fit to rows of a shape.
 func (s SVR) Cost(shape datasets.Shape) datasets.Cost { return marginCost(s.Solver, s.Loss, shape) }
 
-// LearnsRounded reports whether newton is the solver.
-func (s SVR) LearnsRounded(shape datasets.Shape) bool {
-	return byNewton(s.Solver, s.Loss, newton.ShapeExceedsFactorLimit(shape))
-}
-
 // tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
 func (s SVR) tubeBar(l *design.Labels) float64 {
 	s.C = 1

@@ -1,21 +1,31 @@
 package estimator
 
-import "github.com/bochner-ml/bochner/datasets"
+import (
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/joint"
+)
 
-// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
-func (Logistic) Task() datasets.Task { return datasets.Classification }
+// Tags returns that the model is a classifier.
+func (SGDClassifier) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Classification} }
 
-// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
-func (RidgeClassifier) Task() datasets.Task { return datasets.Classification }
+// Tags returns that the model is a classifier.
+func (KernelSVM) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Classification} }
 
-// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
-func (SVM) Task() datasets.Task { return datasets.Classification }
+// Tags returns that the model is a classifier with leave-one-out, unless a weight or γ depends on the rows.
+func (s KernelRidgeClassifier) Tags() datasets.Tags {
+	out := s.regression().Tags()
+	out.Task, out.LinearInTargets = datasets.Classification, false
+	if s.ClassWeight.Balanced {
+		out.NoLeaveOneOut = joint.ErrLOOClassWeights
+	}
+	return out
+}
 
-// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
-func (SGDClassifier) Task() datasets.Task { return datasets.Classification }
-
-// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
-func (KernelRidgeClassifier) Task() datasets.Task { return datasets.Classification }
-
-// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
-func (KernelSVM) Task() datasets.Task { return datasets.Classification }
+// Tags returns that predictions are linear in the targets, and leave-one-out, unless γ depends on the rows.
+func (s KernelRidge) Tags() datasets.Tags {
+	out := datasets.Tags{LinearInTargets: true, LeaveOneOut: true}
+	if s.plain().LearnsGamma() {
+		out.NoLeaveOneOut = joint.ErrLOOGammaRule
+	}
+	return out
+}

@@ -65,16 +65,13 @@ func (Tweedie) Requirements() []datasets.Requirement { return numericComplete }
 // Cost estimates a fit to rows of a shape.
 func (s Tweedie) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true, because Newton's method starts on float32 rows.
-func (s Tweedie) LearnsRounded(datasets.Shape) bool { return true }
-
 // FitBatch shares work as [Logistic.FitBatch] does.
 func (s Tweedie) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
-	return fitPenalized(ctx, b, s, true)
+	return fitPenalized(ctx, b, s)
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Tweedie) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, true) }
+func (s Tweedie) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 // Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s Tweedie) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
@@ -92,9 +89,9 @@ func (s Tweedie) Finish(ctx context.Context, last datasets.Pass) (Predictor, err
 	return finishPasses(ctx, s, last)
 }
 
-// LossMetrics returns the names of the metrics of the deviance.
-func (s Tweedie) LossMetrics() []string {
-	return []string{fmt.Sprintf("mean_tweedie_deviance_%v", s.Power), fmt.Sprintf("d2_tweedie_%v", s.Power)}
+// Tags returns the metrics of the deviance and the domain of the targets.
+func (s Tweedie) Tags() datasets.Tags {
+	return s.glm().tags(fmt.Sprintf("mean_tweedie_deviance_%v", s.Power), fmt.Sprintf("d2_tweedie_%v", s.Power))
 }
 
 func (s Tweedie) name() string { return "tweedie" }
@@ -102,9 +99,6 @@ func (s Tweedie) name() string { return "tweedie" }
 func (s Tweedie) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
 func (s Tweedie) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
-
-// CheckTarget returns an error for a target outside the support of the distribution.
-func (s Tweedie) CheckTarget(y float64) error { return s.glm().checkTarget(y) }
 
 func (s Tweedie) glm() glm { return glm{"tweedie", s.Power, s.Alpha, s.Intercept, s.Tol, s.MaxIter} }
 

@@ -56,19 +56,17 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 func lossMetrics(m estimator.Predictor) (names []string) {
 	if p := pipeline.Find(m); p != nil {
 		for _, one := range param.All(p.Spec()) {
-			if spec, ok := one.Owner().(interface{ LossMetrics() []string }); ok {
-				names = append(names, spec.LossMetrics()...)
-			}
+			names = append(names, datasets.TagsOf(one.Owner()).LossMetrics...)
 		}
 	}
 	return names
 }
 
-// quantileOf returns the quantile that a model predicts, 0 for a model without a parameter of this name.
+// quantileOf returns the quantile that a model predicts, 0 for a model of another loss.
 func quantileOf(m estimator.Predictor) (quantile float64) {
 	if p := pipeline.Find(m); p != nil {
 		for _, one := range param.All(p.Spec()) {
-			if v, ok := one.Value.(float64); ok && one.Name == "quantile" {
+			if v, ok := one.Value.(float64); ok && one.Name == datasets.TagsOf(one.Owner()).Quantile {
 				quantile = v
 			}
 		}

@@ -49,8 +49,8 @@ type output struct {
 	codes  map[float64]float64 // output code by input code, unless old is a float
 }
 
-// IsDataIndependent returns true, because the filter is already trained.
-func (s Filter) IsDataIndependent() bool { return true }
+// Tags returns that the filter is already trained.
+func (s Filter) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
 
 // Fit looks up the filter's columns in the schema of data; it returns a *FittedFilter.
 func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {

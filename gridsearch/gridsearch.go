@@ -165,8 +165,8 @@ func (s Search) Check() error {
 	return nil
 }
 
-// Task returns the task of the estimator, [datasets.AnyTask] if it declares none.
-func (s Search) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
+// Tags returns the task of the estimator.
+func (s Search) Tags() datasets.Tags { return datasets.Tags{Task: datasets.TagsOf(s.Estimator).Task} }
 
 // Fit runs the search and returns a *[Result], which has all outputs of the refitted model. Refit
 // must not be RefitNone.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 )
 
 // LeaveOneOut is a splitter that predicts each row with a model of all other rows, exactly and at
@@ -45,16 +44,11 @@ func (LeaveOneOut) Check(s Search) error {
 	}
 	var first error
 	for _, c := range rounds.known() {
-		err := supportsLeaveOneOut(c.spec)
+		err := batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(c.spec)}.CheckTags()
 		if err == nil {
 			return nil
 		}
 		first = cmp.Or(first, err)
 	}
 	return first
-}
-
-func supportsLeaveOneOut(spec estimator.Estimator) error {
-	_, err := estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(spec)})
-	return err
 }

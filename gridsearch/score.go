@@ -24,7 +24,7 @@ import (
 func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors) {
 	var out []metrics.Metric
 	var errs param.FieldErrors
-	own := estimator.TaskOf(s.Estimator)
+	own := datasets.TagsOf(s.Estimator).Task
 	labels := data != nil && hasLabels(*data, own)
 	add := func(path, name string) {
 		m, err := metrics.ByName(name)
@@ -91,7 +91,7 @@ func defaultUnsupervisedScore(task datasets.Task, targets bool) string {
 
 // task returns the task of the estimator if it is unsupervised, else that of the deciding metric.
 func (s Search) task(list []metrics.Metric) datasets.Task {
-	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := datasets.TagsOf(s.Estimator).Task; own.Unsupervised() {
 		return own
 	}
 	return list[0].Task
@@ -99,7 +99,7 @@ func (s Search) task(list []metrics.Metric) datasets.Task {
 
 // prepareTargets checks that the metrics support the targets.
 func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
-	m, task, labels := list[0], s.task(list), hasLabels(data, estimator.TaskOf(s.Estimator))
+	m, task, labels := list[0], s.task(list), hasLabels(data, datasets.TagsOf(s.Estimator).Task)
 	if task.Unsupervised() {
 		return checkUnsupervised(data, task, list)
 	}
@@ -113,7 +113,7 @@ func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datase
 	case labels:
 		return data, nil
 	case m.Task == datasets.Classification && isNumeric(data.Schema) &&
-		estimator.TaskOf(s.Estimator) != datasets.Classification:
+		datasets.TagsOf(s.Estimator).Task != datasets.Classification:
 		return data, fmt.Errorf("score %s is for %s; target %s is numeric", m.Name, m.Task, data.Schema.Targets[0].Name)
 	case m.Task == datasets.Classification:
 		return withClasses(data)

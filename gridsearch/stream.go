@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/metrics"
 )
@@ -57,7 +56,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*run, e
 	if by.Folds < 2 {
 		return nil, fmt.Errorf("number of folds must be 2 or more, got %d", by.Folds)
 	}
-	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := datasets.TagsOf(s.Estimator).Task; own.Unsupervised() {
 		return nil, fmt.Errorf("candidates for %s are scored on all rows in memory; streams are not supported", own)
 	}
 	stream := &batch.Stream{Source: src, Fold: by.Of, Rows: make([]int, by.Folds)}

@@ -28,7 +28,7 @@ func (s *cut) Params(l *param.List) {
 	l.Choice(&s.Kind, "kind", "task", string(datasets.Clustering), string(datasets.Anomaly))
 }
 
-func (s cut) Task() datasets.Task { return datasets.Task(s.Kind) }
+func (s cut) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Task(s.Kind)} }
 
 func (s cut) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if data.Y != nil || data.Targets != nil || data.Schema.Targets != nil {

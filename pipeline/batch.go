@@ -7,14 +7,13 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
 // FitBatch fits every candidate on every fold and shares common work:
 //   - Equal leading steps are fitted and applied once for each fold, or once for all folds if they
-//     do not depend on the rows ([transformer.DataIndependent]).
+//     do not depend on the rows (tag DataIndependent).
 //   - Steps with the same first stage ([transformer.TwoStageFitter]), also nested ones
 //     ([Composite]), learn it once for each fold.
 //   - Steps of one feature family ([transformer.FamilyFitter]) share random draws. Dense features
@@ -40,7 +39,7 @@ func (p Pipeline) FitBatch(ctx context.Context, j batch.Job) (shared []string, e
 	if err := cmp.Or(j.Data.Check(), j.CheckFolds(j.Data.Rows())); err != nil {
 		return nil, place.Here(err)
 	}
-	if p.Task().Unsupervised() {
+	if p.Tags().Task.Unsupervised() {
 		j.Data = j.Data.WithoutTargets()
 	}
 	j.Shape = j.Data.Shape()
@@ -70,12 +69,6 @@ func (p Pipeline) PlanBatch(j batch.Job) (bytes int64, err error) {
 	return bytes, err
 }
 
-// LinearInTargets reports whether predictions are linear in the targets, so that those of several targets
-// take one fit: no step learns from targets, and the predictions of the estimator are linear.
-func (p Pipeline) LinearInTargets() bool {
-	return len(supervisedSteps(p.Steps, "")) == 0 && estimator.LinearInTargets(p.Estimator)
-}
-
 // Shared returns the pipeline with Shared of its estimator, or nil if that has no such method.
 func (p Pipeline) Shared() any {
 	s, ok := p.Estimator.(batch.Sharer)
@@ -102,12 +95,12 @@ func (s *sweep) checkLeaveOneOut() error {
 // canLeaveOneOut returns an error if the estimator does not support leave-one-out, or a step learns
 // from the rows and would therefore differ for each row.
 func (p candidate) canLeaveOneOut() error {
-	_, err := estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(p.Estimator)})
+	err := batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(p.Estimator)}.CheckTags()
 	if err != nil {
 		return place.At("step", p.path(), err)
 	}
 	for _, s := range p.steps {
-		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
+		if !datasets.TagsOf(s.Fitter).DataIndependent {
 			return place.At("step", s.Name,
 				fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or "+
 					"fix what it learns"))

@@ -115,8 +115,11 @@ func (c Chain) check() error {
 	return specs.CheckFit(&c)
 }
 
-// IsDataIndependent reports whether every step is data-independent.
-func (c Chain) IsDataIndependent() bool { return rows.FitWithoutRows(named(c.Steps)) }
+// Tags returns whether every step is data-independent, and whether the width is that of one of them.
+func (c Chain) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: rows.FitWithoutRows(named(c.Steps)), FixedWidth: slices.ContainsFunc(c.Steps,
+		func(s Step) bool { return datasets.TagsOf(s.Fitter).FixedWidth })}
+}
 
 // FittedChain is a fitted [Chain].
 type FittedChain struct {
@@ -363,10 +366,10 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 		requireWidth(st, s.Fitted, cols)
 		st.Require(0 <= s.Width && int64(s.Width) <= math.MaxUint32, "a width is not a number of columns")
 		_, writes := s.Fitted.(transformer.DenseTransformer)
-		sized, altText := s.Fitted.(transformer.Sized)
+		described, ok := s.Fitted.(transformer.Describer)
 		st.Require(!s.Float32 || s.Dense, "features in single precision that are not dense")
 		st.Require(!s.Dense || writes && s.Width > 0, "the step does not make dense features")
-		st.Require(!altText || sized.OutputWidth() == s.Width, "the width is not that of the step")
+		st.Require(!ok || described.OutputWidth() == s.Width, "the width is not that of the step")
 	}
 	if s.Dense {
 		st.CheckSize("width", s.Width)

@@ -234,9 +234,10 @@ func (c Columns) check() error {
 	return specs.CheckFit(&c)
 }
 
-// IsDataIndependent reports whether the steps of every group are data-independent.
-func (c Columns) IsDataIndependent() bool {
-	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })
+// Tags returns whether the steps of every group are data-independent.
+func (c Columns) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: !slices.ContainsFunc(c.Groups,
+		func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })}
 }
 
 // fittedColumns is a fitted [Columns].

@@ -82,7 +82,7 @@ func TestUnionWeighs(t *testing.T) {
 	}
 	close(t, "union", Z, want, 1e-14)
 	f := fit(t, u, data).(interface {
-		transformer.Sized
+		transformer.Describer
 		InputWidth() int
 		Len() int
 		Part(i int) (name string, fitted transformer.Transformer, scale float64)
@@ -129,7 +129,7 @@ func TestUnionForm(t *testing.T) {
 	f := fit(t, wide, data)
 	Z, isSparse := transform(t, f, data.X).(*sparse.CSR)
 	if !isSparse {
-		t.Fatalf("%d columns of which 6 are dense came out dense", f.(transformer.Sized).OutputWidth())
+		t.Fatalf("%d columns of which 6 are dense came out dense", f.(transformer.Describer).OutputWidth())
 	}
 	if _, w := Z.Dims(); w <= 1024 || Z.NNZ() != 300*306 {
 		t.Errorf("a wide union has %d columns and %d entries", w, Z.NNZ())
@@ -214,7 +214,7 @@ func TestColumnsJoin(t *testing.T) {
 		t.Errorf("schema %+v", out)
 	}
 	spec.Remainder = "drop"
-	if w := fit(t, spec, data).(transformer.Sized).OutputWidth(); w != 3 {
+	if w := fit(t, spec, data).(transformer.Describer).OutputWidth(); w != 3 {
 		t.Errorf("with the rest dropped %d columns, want 3", w)
 	}
 }

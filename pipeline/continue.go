@@ -60,13 +60,10 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 
 // errCannotContinue returns the error of a model without incremental learning, with the
 // alternatives. A saved pass accepts further rows only if the model is learned in a single pass:
-// all passes of an iterative solver (StartFrom) read the same rows.
+// all passes of an iterative solver read the same rows.
 func errCannotContinue(spec estimator.Estimator) error {
 	reason, remedy := "does not support incremental learning", "fit it to all rows, or use sgd_classifier or sgd_regressor"
-	_, iterative := spec.(interface {
-		StartFrom(ctx context.Context, from estimator.Predictor, schema datasets.Schema, cols int) (datasets.Pass, error)
-	})
-	if _, sums := spec.(estimator.PassEstimator); sums && !iterative {
+	if _, passes := spec.(estimator.PassEstimator); passes && datasets.TagsOf(spec).SinglePass {
 		reason, remedy = "learns from sums over its rows, which a fitted model does not keep",
 			"keep its pass to add rows to, or fit it to all rows"
 	}

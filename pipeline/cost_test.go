@@ -149,7 +149,7 @@ func TestSweepBytesOfSomeRows(t *testing.T) {
 func TestCostOfKnownColumns(t *testing.T) {
 	data := people(400, 3)
 	cost := encoder().Cost(data.Shape())
-	fitted := fit(t, encoder(), data).(transformer.Sized)
+	fitted := fit(t, encoder(), data).(transformer.Describer)
 	if cost.OutputWidth != fitted.OutputWidth() || cost.OutputWidth != 3+3 {
 		t.Errorf("it costs %+v, and makes %d columns", cost, fitted.OutputWidth())
 	}

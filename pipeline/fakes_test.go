@@ -48,7 +48,7 @@ func (m mirror) Fit(_ context.Context, data datasets.Set) (transformer.Transform
 	return &fittedMirror{factor: factor, cols: data.Cols()}, nil
 }
 
-func (m mirror) IsDataIndependent() bool { return !m.Rowed }
+func (m mirror) Tags() datasets.Tags { return datasets.Tags{DataIndependent: !m.Rowed} }
 
 type fittedMirror struct {
 	factor float64

@@ -19,7 +19,7 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
 	}
-	if p.Task().Unsupervised() {
+	if p.Tags().Task.Unsupervised() {
 		data = data.WithoutTargets()
 	}
 	r, err := rows.Of(data, p.memory())
@@ -40,7 +40,7 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
 	}
-	if p.Task().Unsupervised() {
+	if p.Tags().Task.Unsupervised() {
 		data = rowsource.DropTargets(data)
 	}
 	r, err := rows.From(ctx, data, p.memory())
@@ -110,6 +110,5 @@ func (p Pipeline) widthAfter(rows, cols int) int {
 // [datasets.Float32Source] without loss of accuracy. The pipeline then caches float32 rows, and
 // recomputes float64 rows when they are read.
 func (p Pipeline) usesFloat32(n, cols int) bool {
-	e, ok := p.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
-	return ok && e.LearnsRounded(datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)})
+	return rows.CostOf(p.Estimator, datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)}).Float32
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -60,7 +61,7 @@ func (f *schemaCheck) model(spec estimator.Estimator, in datasets.InferredSchema
 // CheckTargets returns an error if a step uses targets but the estimator is unsupervised. The error
 // is [param.FieldErrors] with the paths of the steps.
 func (p Pipeline) CheckTargets() error {
-	task := p.Task()
+	task := p.Tags().Task
 	if !task.Unsupervised() {
 		return nil
 	}
@@ -77,6 +78,9 @@ func (p Pipeline) CheckTargets() error {
 // supervisedSteps returns the paths of the steps that use targets.
 func supervisedSteps(steps []Step, path string) (out []string) {
 	for i, s := range steps {
+		if specs.CheckValue(s.Fitter) != nil { // checked later
+			continue
+		}
 		at := join(path, s.NameAt(i))
 		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(),
 			func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets }) {

@@ -44,6 +44,8 @@ func (c cells) Cost(shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{Flops: float64(shape.Rows * c.Cells), OutputWidth: c.Cells, NonZeros: 1}
 }
 
+func (cells) Tags() datasets.Tags { return datasets.Tags{SparseOutput: true, FixedWidth: true} }
+
 func (c cells) SameFamily(other transformer.Fitter) bool {
 	o, ok := other.(cells)
 	return ok && o.Seed == c.Seed
@@ -53,7 +55,7 @@ func (c cells) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) []tra
 	return c.family(specs).members
 }
 
-func (c cells) FitFamily(_ context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {
+func (c cells) FitFamily(_ context.Context, data datasets.Set, specs []transformer.Fitter) (*transformer.Family, error) {
 	if c.Broken == "fit" {
 		return nil, errors.New("no family")
 	}
@@ -61,7 +63,11 @@ func (c cells) FitFamily(_ context.Context, data datasets.Set, specs []transform
 	for i := range f.wide {
 		f.wide[i].cols = data.Cols()
 	}
-	return f, nil
+	out := &transformer.Family{Maps: f, Members: f.members, Shared: []string{"cells"}}
+	if c.Broken == "members" {
+		out.Members = f.members[1:]
+	}
+	return out, nil
 }
 
 func (c cells) family(specs []transformer.Fitter) cellFamily {
@@ -84,16 +90,6 @@ type cellFamily struct {
 	members []transformer.FamilyMember
 	broken  string
 }
-
-func (f cellFamily) Members() []transformer.FamilyMember {
-	if f.broken == "members" {
-		return f.members[1:]
-	}
-	return f.members
-}
-
-func (f cellFamily) Fitted(int) mat.Matrix { return nil }
-func (f cellFamily) Shared() []string      { return []string{"cells"} }
 
 func (f cellFamily) Widths() (out []int) {
 	for _, w := range f.wide {

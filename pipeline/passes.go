@@ -129,11 +129,10 @@ func learnsByPasses(f transformer.Fitter) error {
 	c, holds := f.(Composite)
 	_, part := f.(Member)
 	_, learns := f.(transformer.PassFitter)
-	r, rowless := f.(transformer.DataIndependent)
 	switch {
 	case holds && (part || learns):
 		return checkPasses(c.Holds().What, c.Children())
-	case learns, rowless && r.IsDataIndependent():
+	case learns, datasets.TagsOf(f).DataIndependent:
 		return nil
 	}
 	return noPasses(f)
@@ -152,7 +151,7 @@ func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema
 		begun, err := p.Start(ctx, schema, cols)
 		return nil, begun, err
 	}
-	if r, ok := f.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
+	if !datasets.TagsOf(f).DataIndependent {
 		return nil, nil, noPasses(f)
 	}
 	fit, err := f.Fit(ctx, datasets.Set{X: pick.Blank(schema, cols), Schema: schema})

@@ -141,7 +141,8 @@ func TestPassesMergeAfterEqualSteps(t *testing.T) {
 // picky is a data-independent step that rejects very negative values.
 type picky struct{}
 
-func (picky) IsDataIndependent() bool { return true }
+func (picky) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
+
 func (picky) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
 	return picky{}, nil
 }

@@ -74,8 +74,14 @@ func (p Pipeline) clone() Pipeline {
 	return p
 }
 
-// Task returns the task of the estimator, [datasets.AnyTask] if it declares none.
-func (p Pipeline) Task() datasets.Task { return estimator.TaskOf(p.Estimator) }
+// Tags returns the tags of the estimator, without those of its own targets. Steps that learn from rows or targets
+// prevent leave-one-out or linearity.
+func (p Pipeline) Tags() datasets.Tags {
+	of := datasets.TagsOf(p.Estimator)
+	return datasets.Tags{Task: of.Task, MultiLabel: of.MultiLabel, SinglePass: of.SinglePass,
+		LinearInTargets: of.LinearInTargets && len(supervisedSteps(p.Steps, "")) == 0, LeaveOneOut: of.LeaveOneOut,
+		NoLeaveOneOut: candidate{p, named(p.Steps), nil}.canLeaveOneOut()}
+}
 
 // path returns the estimator's name in parameter paths.
 func (p Pipeline) path() string {

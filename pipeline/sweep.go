@@ -33,7 +33,7 @@ type candidate struct {
 //
 //	rows of the search
 //	│
-//	├─ data-independent steps (transformer.DataIndependent)               once for all folds      prefix, features
+//	├─ data-independent steps (DataIndependent)                           once for all folds      prefix, features
 //	│
 //	└─ for each fold                                                      tasks, concurrently
 //	   │

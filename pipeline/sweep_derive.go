@@ -30,7 +30,7 @@ func (l sharedStage) same(other sharedStage) bool {
 // data-independent.
 func sharedStageOf(step transformer.Fitter) transformer.Fitter {
 	spec := firstStageOf(step)
-	if r, ok := spec.(transformer.DataIndependent); ok && r.IsDataIndependent() {
+	if datasets.TagsOf(spec).DataIndependent {
 		return nil
 	}
 	return spec
@@ -70,7 +70,7 @@ func (s *sweep) replace(step transformer.Fitter, before []any, by replaceFunc) (
 			out, _ := s.replaceInside(spec, before, by)
 			return out
 		}
-		if other := by(sharedStage{before: before, spec: spec, sparse: rows.TakesSparse(step)}, step, whole); other != nil {
+		if other := by(sharedStage{before: before, spec: spec, sparse: datasets.TagsOf(step).SparseInvariant}, step, whole); other != nil {
 			return other, true
 		}
 	}
@@ -208,5 +208,8 @@ func (d derivedStep) learn(fit func(spec transformer.Fitter) (transformer.Transf
 // Cost returns the cost of the step, which determines whether its output is cached.
 func (d derivedStep) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
 
-// TakesSparse returns the property of the step.
-func (d derivedStep) TakesSparse() bool { return rows.TakesSparse(d.step) }
+// Tags returns those of the step that do not concern its fit.
+func (d derivedStep) Tags() datasets.Tags {
+	of := datasets.TagsOf(d.step)
+	return datasets.Tags{SparseInvariant: of.SparseInvariant, FixedWidth: of.FixedWidth}
+}

@@ -90,11 +90,11 @@ func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows) {
 		}
 		return
 	}
-	s.share(maps.Shared()...)
+	s.share(maps.Shared...)
 	for which := range maps.Widths() {
 		wide, err := s.wideRows(ctx, maps, which, d)
 		wide.seconds = d.seconds + time.Since(start).Seconds()/float64(len(all))
-		for k, m := range maps.Members() {
+		for k, m := range maps.Members {
 			switch {
 			case m.Map != which || ctx.Err() != nil || !s.wants(family[k].candidates, d):
 			case err != nil:

@@ -7,9 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -22,19 +20,13 @@ func isFamilyStep(p candidate) bool {
 	}
 	last := p.steps[len(p.steps)-1]
 	_, ok := last.Fitter.(transformer.FamilyFitter)
-	return ok && dense(last) && takesMaps(p.Estimator)
-}
-
-// takesMaps reports whether an estimator accepts related maps of the same rows.
-func takesMaps(e estimator.Estimator) bool {
-	_, err := estimator.PlanBatch(batch.Job{Candidates: []batch.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
-	return err == nil
+	return ok && dense(last) && datasets.TagsOf(p.Estimator).SharedMaps
 }
 
 // dense reports whether the step's family, if any, has dense features.
 func dense(s rows.Spec) bool {
 	_, ok := s.Fitter.(transformer.FamilyFitter)
-	return !ok || rows.CostOf(s.Fitter, datasets.Shape{Rows: 1, Cols: 1}).NonZeros == 0
+	return !ok || !datasets.TagsOf(s.Fitter).SparseOutput
 }
 
 // related reports whether two steps belong to the same feature family.
@@ -109,28 +101,29 @@ func (s *sweep) family(ctx context.Context, family []*node, d foldRows) {
 		s.fitUnshared(ctx, candidates, d)
 		return
 	}
-	s.share(maps.Shared()...)
+	s.share(maps.Shared...)
 	s.fitEstimators(ctx, candidates, maps, d)
 }
 
 // fitFamily fits a family to the training rows. It returns nil if the features of its widest map
 // would exceed the memory limit.
-func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (transformer.Family, error) {
+func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (*transformer.Family, error) {
 	if familyBytes(family, datasets.Shape{Rows: d.set.Rows(), Cols: d.set.Cols()}) > s.Memory {
 		return nil, nil
 	}
 	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, d.trainSet(), stepsOf(family))
-	if err == nil && len(maps.Members()) != len(family) {
-		err = fmt.Errorf("a family of %d maps has %d members", len(family), len(maps.Members()))
+	if err == nil && len(maps.Members) != len(family) {
+		err = fmt.Errorf("a family of %d maps has %d members", len(family), len(maps.Members))
 	}
 	return maps, err
 }
 
 // wideRows returns the rows mapped by a wide map of the family.
-func (s *sweep) wideRows(ctx context.Context, maps transformer.Family, which int, d foldRows) (foldRows, error) {
-	learned, rest := maps.Fitted(which), d.testSet()
-	if learned == nil {
-		rest = d.set
+func (s *sweep) wideRows(ctx context.Context, maps *transformer.Family, which int, d foldRows) (foldRows, error) {
+	var learned mat.Matrix
+	rest := d.set
+	if maps.Fitted != nil {
+		learned, rest = maps.Fitted[which], d.testSet()
 	}
 	var whole mat.Matrix
 	err := maps.Each(ctx, rest.X, []int{which}, func(_ int, Z mat.Matrix) error {

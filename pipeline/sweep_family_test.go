@@ -146,7 +146,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 		if !slices.Contains(shared, "alpha") || len(steps) == 1 && len(folds) > 1 && !slices.Contains(shared, "folds") {
 			// A rule for γ is evaluated on each fold, so folds share no features.
 			if !slices.ContainsFunc(settings, func(s estimator.Estimator) bool {
-				return !s.(pipeline.Pipeline).Steps[len(steps)-1].Fitter.(transformer.RFF).IsDataIndependent()
+				return !datasets.TagsOf(s.(pipeline.Pipeline).Steps[len(steps)-1].Fitter).DataIndependent
 			}) {
 				t.Errorf("trial %d shares %q only", trial, shared)
 			}

@@ -123,7 +123,7 @@ func concatRows(a, b mat.Matrix) mat.Matrix {
 
 // fitEstimators fits the estimators of the candidates together, to the maps of a family if it is not
 // nil.
-func (s *sweep) fitEstimators(ctx context.Context, candidates []int, maps transformer.Family, d foldRows) {
+func (s *sweep) fitEstimators(ctx context.Context, candidates []int, maps *transformer.Family, d foldRows) {
 	job := batch.Job{Data: d.set, Shape: d.set.Shape(), Folds: d.folds, Candidates: s.estimators(candidates),
 		LeaveOneOut: s.LeaveOneOut, GCV: s.GCV,
 		Include: func(k, f int) bool { return s.Includes(candidates[k], d.first+f) },
@@ -140,8 +140,8 @@ func (s *sweep) fitEstimators(ctx context.Context, candidates []int, maps transf
 		}}
 	switch {
 	case maps != nil:
-		job.Maps, job.Memory = maps, s.Memory/int64(max(s.workers, 1))
-		setMaps(job.Candidates, maps.Members())
+		job.Maps, job.Memory = maps.Maps, s.Memory/int64(max(s.workers, 1))
+		setMaps(job.Candidates, maps.Members)
 	case !d.divided:
 		job.Workers = s.inner
 	}

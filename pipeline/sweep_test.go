@@ -77,12 +77,6 @@ func reportOf(p estimator.Predictor) estimator.Report {
 	return r.Report()
 }
 
-// takesMaps reports whether an estimator takes batches on related maps.
-func takesMaps(e estimator.Estimator) bool {
-	_, err := e.(batch.Fitter).PlanBatch(batch.Job{Candidates: []batch.Candidate{{Estimator: e, Width: 1}}})
-	return err == nil
-}
-
 // fitAll fits all candidates on all folds as one batch.
 func fitAll(ctx context.Context, s batch.Fitter, data datasets.Set, folds []datasets.Fold,
 	settings []estimator.Estimator,
@@ -187,7 +181,7 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 				if memory == 0 && !slices.Equal(withoutInner(shared), c.shared) {
 					t.Errorf("shared %v, want %v", shared, c.shared)
 				}
-				mapped := takesMaps(c.base.Estimator)
+				mapped := datasets.TagsOf(c.base.Estimator).SharedMaps
 				for k, w := range want {
 					outcome := got[k]
 					if outcome.Err != nil || outcome.Seconds <= 0 {
@@ -382,7 +376,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				sweeps := takesMaps(base.Estimator)
+				sweeps := datasets.TagsOf(base.Estimator).SharedMaps
 				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), got[key{i, f}].Prediction, want, sweeps)
 			}
 		}

@@ -23,7 +23,7 @@ type lonely struct{ Limit float64 }
 
 func (s *lonely) Params(l *param.List) { l.Float(&s.Limit, "limit", "border", param.Any) }
 
-func (lonely) Task() datasets.Task { return datasets.Anomaly }
+func (lonely) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Anomaly} }
 
 func (s lonely) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if data.Y != nil || data.Targets != nil || data.Schema.Targets != nil {
@@ -72,8 +72,8 @@ func TestTargetlessFits(t *testing.T) {
 	}
 	p := pipeline.Steps(transformer.NewStandardize()).Then(lonely{Limit: 0.5})
 	p.Steps = append(p.Steps, pipeline.Step{Name: "look", Fitter: untargeting{}})
-	if p.Task() != datasets.Anomaly {
-		t.Errorf("the task is %q", p.Task())
+	if task := p.Tags().Task; task != datasets.Anomaly {
+		t.Errorf("the task is %q", task)
 	}
 	fitted, err := p.Fit(ctx, data)
 	if err != nil {

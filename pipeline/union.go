@@ -152,8 +152,11 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	return parts, specs, nil
 }
 
-// IsDataIndependent reports whether every part is data-independent.
-func (u Union) IsDataIndependent() bool { return rows.FitWithoutRows(named(u.Parts)) }
+// Tags returns whether every part is data-independent, and of a fixed width.
+func (u Union) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: rows.FitWithoutRows(named(u.Parts)), FixedWidth: !slices.ContainsFunc(u.Parts,
+		func(s Step) bool { return !datasets.TagsOf(s.Fitter).FixedWidth })}
+}
 
 // fittedUnion is a fitted [Union].
 type fittedUnion struct{ concatenation }

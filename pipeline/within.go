@@ -72,7 +72,7 @@ func (f Capabilities) Task() datasets.Task {
 }
 
 // Capabilities returns the outputs of a future fit: those of the fitted type of the model or of its inner
-// models. An [estimator.TaskProvider] declares its task.
+// models. Its tags declare the task.
 func (p Pipeline) Capabilities() Capabilities { return capabilitiesOf(p.Estimator) }
 
 func capabilitiesOf(spec estimator.Estimator) Capabilities {
@@ -85,7 +85,8 @@ func capabilitiesOf(spec estimator.Estimator) Capabilities {
 			return Capabilities{Unknown: true, Targetless: one.Targetless}
 		}
 	}
-	task := estimator.TaskOf(spec)
+	tags := datasets.TagsOf(spec)
+	task := tags.Task
 	if task.Unsupervised() {
 		return Capabilities{Targetless: task}
 	}
@@ -99,16 +100,14 @@ func capabilitiesOf(spec estimator.Estimator) Capabilities {
 	}
 	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities),
 		has.Has(estimator.Intervals)
-	several, ok := spec.(estimator.MultiLabeler)
-	labels := ok && several.MultiLabel()
 	switch {
 	case len(models) == 0 || classes && probable:
 		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable,
-			Std: has.Has(estimator.Std), Intervals: intervals, MultiLabel: labels}
+			Std: has.Has(estimator.Std), Intervals: intervals, MultiLabel: tags.MultiLabel}
 	case classes: // probabilities are those of the inner models
 		probable = !slices.ContainsFunc(models,
 			func(m meta.Member) bool { return !capabilitiesOf(m.Estimator).Probabilities })
-		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals, MultiLabel: labels}
+		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals, MultiLabel: tags.MultiLabel}
 	case task != datasets.AnyTask:
 		return Capabilities{Classes: task == datasets.Classification}
 	}

@@ -17,7 +17,7 @@ func TestCapabilitiesOfWrappedLabels(t *testing.T) {
 		want  bool
 	}{
 		"threshold of logistic": {meta.NewThreshold(estimator.NewLogistic()), true},
-		"threshold of svm":      {meta.NewThreshold(estimator.NewSVM()), estimator.NewSVM().MultiLabel()},
+		"threshold of svm":      {meta.NewThreshold(estimator.NewSVM()), true},
 		"threshold of ridge":    {meta.NewThreshold(estimator.NewRidge()), false},
 	} {
 		if got := pipeline.Steps().Then(c.model).Capabilities().MultiLabel; got != c.want {

@@ -108,7 +108,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes, targets int) *m
 			for i := range data.Rows() {
 				data.Targets.Set(i, t, float64(t)*data.X.At(i, 0)-data.X.At(i, last))
 			}
-			if _, labels := e.(estimator.MultiLabeler); labels {
+			if datasets.TagsOf(e).MultiLabel {
 				data.Schema.Targets[t].Kind, data.Schema.Targets[t].Categories = datasets.Categorical, []string{"no", "yes"}
 				for i := range data.Rows() {
 					data.Targets.Set(i, t, math.Round(1/(1+math.Exp(-data.Targets.At(i, t)))))

@@ -64,8 +64,10 @@ func (s *AdditiveChi2) Params(l *param.List) {
 	})
 }
 
-// IsDataIndependent reports that only the number of columns is learned.
-func (AdditiveChi2) IsDataIndependent() bool { return true }
+// Tags returns that only the number of columns is learned.
+func (AdditiveChi2) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: true, SparseInvariant: true}
+}
 
 // Fit learns the number of columns.
 func (s AdditiveChi2) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

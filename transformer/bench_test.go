@@ -72,7 +72,7 @@ func BenchmarkBinning(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(f.(Sized).OutputWidth()), "columns")
+			b.ReportMetric(float64(f.(Describer).OutputWidth()), "columns")
 		})
 	}
 }
@@ -137,7 +137,7 @@ func BenchmarkKernels(b *testing.B) {
 		b.Run(fmt.Sprintf("one by one/d=%d", d), func(b *testing.B) {
 			tile := mat.NewDense(2048, 1000, nil)
 			for b.Loop() {
-				for _, s := range family.(*fourierFamily).maps {
+				for _, s := range family.Maps.(*fourierFamily).maps {
 					if err := s.TransformTo(ctx, tile, data.X); err != nil {
 						b.Fatal(err)
 					}

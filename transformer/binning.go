@@ -285,10 +285,11 @@ func (c inputCount) Check() error {
 	return nil
 }
 
-// IsDataIndependent reports whether the fit depends on the number of columns only: γ is fixed,
-// columns are hashed, and inputs are drawn uniformly.
-func (s Binning) IsDataIndependent() bool {
-	return hasFixedGamma(s.Kernel, s.Gamma) && s.Columns != 0 && (s.Inputs == 0 || s.InputWeights == "uniform")
+// Tags returns sparse features. The fit depends on the number of columns only if γ is fixed, columns are hashed, and
+// inputs are drawn uniformly.
+func (s Binning) Tags() datasets.Tags {
+	return datasets.Tags{SparseInvariant: true, SparseOutput: true, FixedWidth: true, DataIndependent: s.Columns != 0 &&
+		hasFixedGamma(s.Kernel, s.Gamma) && (s.Inputs == 0 || s.InputWeights == "uniform")}
 }
 
 // Fit draws the grids and builds the dictionary of the bins; it returns a [*FittedBinning].

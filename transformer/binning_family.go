@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -13,10 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-var (
-	_ FamilyFitter = Binning{}
-	_ Family       = (*gridFamily)(nil)
-)
+var _ FamilyFitter = Binning{}
 
 // SameFamily reports whether other draws the same grids, possibly another number of them, with
 // exact columns. The number of hashed columns per grid depends on the number of grids.
@@ -29,16 +25,12 @@ func (s Binning) SameFamily(other Fitter) bool {
 	return reflect.DeepEqual(s, o)
 }
 
-// gridFamily is a [Family] of one wide map whose members are its first grids.
-type gridFamily struct {
-	wide    *FittedBinning
-	rows    mat.Matrix // features of the training rows
-	members []FamilyMember
-}
+// gridFamily is the map of a [Family] whose members are its first grids.
+type gridFamily struct{ wide *FittedBinning }
 
 // FitFamily fits the map with the most grids. Members equal separate fits exactly, except that
 // values of the smooth kernel are rounded once more.
-func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
+func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error) {
 	if err := checkFamily("binning", s, specs); err != nil {
 		return nil, err
 	}
@@ -52,9 +44,10 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 		return nil, err
 	}
 	f := &gridFamily{wide: fit.(*FittedBinning)}
-	if f.rows, err = f.unscaled(rows); err != nil {
+	if rows, err = f.unscaled(rows); err != nil {
 		return nil, err
 	}
+	out := &Family{Maps: f, Fitted: []mat.Matrix{rows}, Shared: []string{"grids"}}
 	for _, spec := range specs {
 		own, err := f.wide.WithGrids(spec.(Binning).Grids)
 		if err == nil {
@@ -67,9 +60,9 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 		if own.bins.Smooth {
 			m.Scale = math.Sqrt(float64(f.wide.bins.Grids) / float64(own.bins.Grids))
 		}
-		f.members = append(f.members, m)
+		out.Members = append(out.Members, m)
 	}
-	return f, nil
+	return out, nil
 }
 
 // unscaled divides out the common factor 1/sqrt(P), so that a member's features equal those of its own
@@ -96,17 +89,8 @@ func (s Binning) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMem
 	return members
 }
 
-// Members returns the part of the wide map that each spec uses.
-func (f *gridFamily) Members() []FamilyMember { return slices.Clone(f.members) }
-
 // Widths returns the number of bins in all grids.
 func (f *gridFamily) Widths() []int { return []int{f.wide.OutputWidth()} }
-
-// Fitted returns the features of the training rows.
-func (f *gridFamily) Fitted(int) mat.Matrix { return f.rows }
-
-// Shared returns "grids".
-func (f *gridFamily) Shared() []string { return []string{"grids"} }
 
 // Each maps the rows of X by the map with the most grids.
 func (f *gridFamily) Each(ctx context.Context, X mat.Matrix, which []int,

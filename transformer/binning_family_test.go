@@ -38,9 +38,9 @@ func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 			for _, X := range []mat.Matrix{train.X, other} {
 				err := family.Each(ctx, X, []int{0}, func(_ int, Z mat.Matrix) error {
 					if X == train.X {
-						same(t, family.Fitted(0), Z, false)
+						same(t, family.Fitted[0], Z, false)
 					}
-					for k, m := range family.Members() {
+					for k, m := range family.Members {
 						same(t, first(Z, m), mustTransform(t, mustFit(t, specs[k], train), X), name == "smooth")
 					}
 					return nil

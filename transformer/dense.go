@@ -20,8 +20,8 @@ type Dense struct{}
 // NewDense returns the spec, which has no parameters.
 func NewDense() Dense { return Dense{} }
 
-// IsDataIndependent returns true.
-func (s Dense) IsDataIndependent() bool { return true }
+// Tags returns that only the number of columns is learned.
+func (Dense) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
 
 // Fit learns the number of columns.
 func (s Dense) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

@@ -80,7 +80,7 @@ func ExampleCustomKernel() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(fitted.(transformer.Sized).OutputWidth(), "features")
+	fmt.Println(fitted.(transformer.Describer).OutputWidth(), "features")
 	// Output: 1000 features
 }
 

@@ -7,29 +7,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/single"
 )
-
-// FamilyFitter is a Fitter whose specs form feature families: specs that differ only in some
-// parameters, such as the kernel width or the number of features, and share random draws. A search
-// over these parameters computes the features of a family together.
-//
-// Invariant: the features of a member equal those of a separate fit of its spec, up to rounding.
-type FamilyFitter interface {
-	Fitter
-	// SameFamily reports whether the map of other belongs to the receiver's family. It is an
-	// equivalence relation and false for specs of another type.
-	SameFamily(other Fitter) bool
-	// FitFamily fits specs of the receiver's family to the same data. It returns an error if any of
-	// the fits would.
-	FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error)
-	// FamilyMembers predicts the members of FitFamily's result. Widths that depend on the rows are
-	// estimates.
-	FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember
-}
 
 // Family is a set of maps with shared draws that are fitted to the same rows. It has one or more
 // wide maps and any number of members, each of which is a multiple of the leading columns of a wide
@@ -38,20 +20,13 @@ type FamilyFitter interface {
 // Dense features are computed for a tile of rows at a time, for estimators that accumulate many
 // maps in one pass. Sparse features are computed once for all rows, and members use their leading
 // columns.
-type Family interface {
-	// Members returns the wide map, width and scale of each spec.
-	Members() []FamilyMember
-	// Widths returns the number of features of each wide map.
-	Widths() []int
-	// Each maps the rows of X by the wide maps listed in which and calls yield with each result, a
-	// *mat.Dense or *sparse.CSR that is valid only during the call. If the features are dense, X
-	// should be a tile of rows.
-	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error
-	// Fitted returns the features of the training rows under a wide map, or nil if the fit did not
-	// compute them.
-	Fitted(which int) mat.Matrix
-	// Shared names the computations that the maps share, such as "projection" or "grids".
-	Shared() []string
+type Family struct {
+	// Maps are the wide maps. Features are a *mat.Dense or *sparse.CSR; if they are dense, X should be a
+	// tile of rows.
+	batch.Maps
+	Members []FamilyMember // the map of each spec
+	Fitted  []mat.Matrix   // features of the training rows under each wide map; nil if the fit computed none
+	Shared  []string       // computations that the maps share, such as "projection" or "grids"
 }
 
 // eachFloat32 implements Each in float32.

@@ -50,8 +50,8 @@ func (s *Hash) Params(l *param.List) {
 	l.Bool(&s.Signed, "signed", "whether categories add 1 or -1 by their hash, so that collisions cancel on average")
 }
 
-// IsDataIndependent returns true: the fit depends on the schema only.
-func (Hash) IsDataIndependent() bool { return true }
+// Tags returns that the fit depends on the schema only.
+func (Hash) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true, FixedWidth: true} }
 
 // Fit hashes the categories of the schema.
 func (s Hash) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

@@ -12,17 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 )
 
-// landmarkFamily is a [Family] of maps by landmarks that are leading ones of the same.
+// landmarkFamily is the maps of a [Family] by landmarks that are leading ones of the same.
 type landmarkFamily struct {
-	members  []FamilyMember
 	features *landmarks.Family
 	widths   []int
 }
 
-var (
-	_ FamilyFitter = Nystroem{}
-	_ Family       = (*landmarkFamily)(nil)
-)
+var _ FamilyFitter = Nystroem{}
 
 // SameFamily reports whether other takes the same landmarks, fewer or more of them. Uniform ones are the same for every
 // kernel and γ; those of randomly pivoted Cholesky are of one kernel and one γ.
@@ -65,7 +61,7 @@ func wideMaps(specs []Fitter) (wide []Nystroem, of []int) {
 }
 
 // FitFamily draws the landmarks once, and makes a map for each kernel and γ.
-func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
+func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error) {
 	if err := checkFamily("nystroem", s, specs); err != nil {
 		return nil, err
 	}
@@ -101,6 +97,7 @@ func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitt
 		kept[0] = nil
 	}
 	f.features = landmarks.NewFamily(maps, kept, rows)
+	out := &Family{Maps: f}
 	for i, spec := range specs {
 		m := FamilyMember{Map: of[i], Scale: 1, Width: f.widths[of[i]]}
 		if list := kept[of[i]]; s.Choose == "uniform" {
@@ -108,9 +105,15 @@ func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitt
 		} else {
 			m.Width = min(m.Width, spec.(Nystroem).Landmarks)
 		}
-		f.members = append(f.members, m)
+		out.Members = append(out.Members, m)
 	}
-	return f, nil
+	switch {
+	case f.features.Shares():
+		out.Shared = []string{"distances"}
+	case len(specs) > 1:
+		out.Shared = []string{"landmarks"}
+	}
+	return out, nil
 }
 
 // FamilyMembers takes no landmark to be left out.
@@ -123,25 +126,8 @@ func (s Nystroem) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMe
 	return members
 }
 
-// Members returns the map of each spec and its number of columns.
-func (f *landmarkFamily) Members() []FamilyMember { return slices.Clone(f.members) }
-
 // Widths returns the numbers of landmarks of the wide maps.
 func (f *landmarkFamily) Widths() []int { return slices.Clone(f.widths) }
-
-// Fitted returns nil: the fit maps no rows.
-func (f *landmarkFamily) Fitted(int) mat.Matrix { return nil }
-
-// Shared names the distances to the landmarks where several maps come from them, else the landmarks.
-func (f *landmarkFamily) Shared() []string {
-	switch {
-	case f.features.Shares():
-		return []string{"distances"}
-	case len(f.members) > 1:
-		return []string{"landmarks"}
-	}
-	return nil
-}
 
 // Each maps the rows of X by some of the wide maps.
 func (f *landmarkFamily) Each(ctx context.Context, X mat.Matrix, which []int,

@@ -104,10 +104,10 @@ func TestLandmarkFamilyTellsWhatItShares(t *testing.T) {
 			t.Fatal(err)
 		}
 		members := NewNystroem().FamilyMembers(datasets.Shape{Rows: 100, Cols: 3}, c.specs)
-		if !slices.Equal(family.Shared(), c.want) {
-			t.Errorf("shared %v, want %v", family.Shared(), c.want)
+		if !slices.Equal(family.Shared, c.want) {
+			t.Errorf("shared %v, want %v", family.Shared, c.want)
 		}
-		for i, m := range family.Members() {
+		for i, m := range family.Members {
 			if m.Map != members[i].Map || m.Width > members[i].Width {
 				t.Errorf("member %d is %+v, planned %+v", i, m, members[i])
 			}

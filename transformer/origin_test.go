@@ -178,7 +178,7 @@ func TestWaysToBinOrigins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, first(family.Fitted(0), family.Members()[0]), mustTransform(t, mustFit(t, narrow, data), data.X),
+			same(t, first(family.Fitted[0], family.Members[0]), mustTransform(t, mustFit(t, narrow, data), data.X),
 				spec.Kernel == "smooth")
 			archive, err := model.Record(fit)
 			if err != nil {

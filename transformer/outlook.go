@@ -9,17 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 )
 
-// TakesSparse reports true.
-func (RFF) TakesSparse() bool { return true }
-
-// TakesSparse reports true.
-func (SoftmaxFeatures) TakesSparse() bool { return true }
-
-// TakesSparse reports true.
-func (Binning) TakesSparse() bool { return true }
-
-// TakesSparse reports true for kernels of products of rows.
-func (s Nystroem) TakesSparse() bool { return s.Kernel != "laplacian" && s.Kernel != "cauchy" }
+// Tags returns that kernels of products of rows are the same of sparse rows.
+func (s Nystroem) Tags() datasets.Tags {
+	return datasets.Tags{SparseInvariant: s.Kernel != "laplacian" && s.Kernel != "cauchy", FixedWidth: true}
+}
 
 // Requirements shared by steps.
 var (
@@ -199,9 +192,6 @@ func (s Impute) InferOutput(in datasets.InferredSchema) datasets.InferredSchema 
 	return in.Each(func(c *datasets.InferredColumn) { c.Missing, c.Empty = nil, false })
 }
 
-// TakesSparse reports true.
-func (PolynomialSketch) TakesSparse() bool { return true }
-
 // Requirements declares complete numeric columns, of the number and sign that the kernel takes.
 func (s PolynomialSketch) Requirements() []datasets.Requirement {
 	return spectral.Requirements("", s.Gamma)
@@ -212,9 +202,6 @@ func (PolynomialSketch) InferOutput(datasets.InferredSchema) datasets.InferredSc
 	return datasets.InferredSchema{}
 }
 
-// TakesSparse reports true.
-func (AdditiveChi2) TakesSparse() bool { return true }
-
 // Requirements declares complete numeric columns without negative values.
 func (AdditiveChi2) Requirements() []datasets.Requirement {
 	return append(complete[:2:2], datasets.Requirement{Constraint: datasets.NotNegative})
@@ -224,9 +211,6 @@ func (AdditiveChi2) Requirements() []datasets.Requirement {
 func (AdditiveChi2) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
-
-// TakesSparse reports true for skewedness 1, where zeros stay zeros.
-func (s SkewedChi2) TakesSparse() bool { return s.Skewedness == 1 }
 
 // Requirements declares complete numeric columns.
 func (SkewedChi2) Requirements() []datasets.Requirement { return complete }

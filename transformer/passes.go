@@ -16,18 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// PassFitter is a Fitter that learns by passes over blocks of rows. Its [datasets.Pass] adds
-// blocks, merges the states of other workers, and can be saved. This enables incremental learning,
-// distributed fits and resuming after a crash. A pipeline of PassFitters is a PassFitter.
-type PassFitter interface {
-	Fitter
-	// Start returns the first pass over rows of these columns.
-	Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
-	// Finish returns the transformer fitted by the last pass, the one whose Next is nil. It does
-	// not modify the pass.
-	Finish(ctx context.Context, last datasets.Pass) (Transformer, error)
-}
-
 // Learn fits spec to src by its passes. It implements FitSource for any [PassFitter].
 func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transformer, error) {
 	_, cols := src.Dims()

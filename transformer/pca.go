@@ -420,6 +420,9 @@ func fixSign(v []float64) {
 	}
 }
 
+// Tags returns that a number of components is the number of features.
+func (s PCA) Tags() datasets.Tags { return datasets.Tags{FixedWidth: s.count() > 0} }
+
 // Cost returns the cost of the covariance, its eigenvectors, and the projection on all components.
 func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)

@@ -71,8 +71,10 @@ func (s *PolynomialSketch) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 
-// IsDataIndependent reports whether γ is fixed, so that only the number of columns is learned.
-func (s PolynomialSketch) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
+// Tags returns that only the number of columns is learned if γ is fixed.
+func (s PolynomialSketch) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: s.Gamma.Rule() == "", SparseInvariant: true, FixedWidth: true}
+}
 
 // Fit draws the sketches.
 func (s PolynomialSketch) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

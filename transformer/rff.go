@@ -182,8 +182,10 @@ func (s *RFF) knownKernel() (spectral.Kernel, bool) {
 	return f.kernel, ok
 }
 
-// IsDataIndependent reports whether γ is fixed, so that only the number of columns is learned.
-func (s RFF) IsDataIndependent() bool { return hasFixedGamma(s.Kernel, s.Gamma) }
+// Tags returns that only the number of columns is learned if γ is fixed.
+func (s RFF) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: hasFixedGamma(s.Kernel, s.Gamma), SparseInvariant: true, FixedWidth: true}
+}
 
 // Fit draws the frequencies; it returns a [*FittedRFF].
 func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

@@ -14,25 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// fourierFamily is a [Family] of Fourier maps.
+// fourierFamily is the maps of a [Family] of Fourier maps.
 type fourierFamily struct {
-	members  []FamilyMember
 	maps     []*FittedRFF
 	features *fourier.Family // of the maps
-}
-
-// Members returns, for each spec, the map that contains its map.
-func (f *fourierFamily) Members() []FamilyMember { return slices.Clone(f.members) }
-
-// Fitted returns nil, because the fit maps no rows.
-func (f *fourierFamily) Fitted(int) mat.Matrix { return nil }
-
-// Shared returns "projection" if several maps share the projection of the rows.
-func (f *fourierFamily) Shared() []string {
-	if f.features.Projects() {
-		return []string{"projection"}
-	}
-	return nil
 }
 
 var (
@@ -67,7 +52,7 @@ func (s RFF) base() baseKernel {
 }
 
 // FitFamily fits maps with the same draws: one for each kernel and γ, as wide as the widest spec.
-func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
+func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error) {
 	if err := checkFamily("rff", s, specs); err != nil {
 		return nil, err
 	}
@@ -82,7 +67,8 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 		return nil, err
 	}
 	first := fit.(*FittedRFF)
-	f := &fourierFamily{}
+	f, out := &fourierFamily{}, &Family{}
+	out.Maps = f
 	bases := map[baseKernel]*FittedRFF{specs[widest].(RFF).base(): first}
 	type rule struct {
 		baseKernel
@@ -109,15 +95,18 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 			}
 			resolved[key] = gamma
 		}
-		f.members = append(f.members, FamilyMember{Map: f.mapOf(base, gamma), Width: r.Features})
+		out.Members = append(out.Members, FamilyMember{Map: f.mapOf(base, gamma), Width: r.Features})
 	}
-	if err := f.trim(); err != nil {
+	if err := f.trim(out.Members); err != nil {
 		return nil, err
 	}
 	if err := f.share(ctx, s.law(), first.features.Draws, len(bases) > 1); err != nil {
 		return nil, err
 	}
-	return f, nil
+	if f.features.Projects() {
+		out.Shared = []string{"projection"}
+	}
+	return out, nil
 }
 
 // share sets up the shared projection of the maps. If several is true, their kernels are scale
@@ -169,10 +158,10 @@ func (f *fourierFamily) mapOf(base *FittedRFF, gamma []float64) int {
 }
 
 // trim shrinks every map to the width of its widest member and sets the scales of the members.
-func (f *fourierFamily) trim() error {
+func (f *fourierFamily) trim(members []FamilyMember) error {
 	for i, m := range f.maps {
 		width := 0
-		for _, member := range f.members {
+		for _, member := range members {
 			if member.Map == i {
 				width = max(width, member.Width)
 			}
@@ -186,8 +175,8 @@ func (f *fourierFamily) trim() error {
 		}
 		f.maps[i] = narrow
 	}
-	for k := range f.members {
-		member := &f.members[k]
+	for k := range members {
+		member := &members[k]
 		member.Scale = math.Sqrt(float64(f.maps[member.Map].OutputWidth()) / float64(member.Width))
 	}
 	return nil

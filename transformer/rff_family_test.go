@@ -42,14 +42,14 @@ func TestKernelsShareAProjection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(family.Shared(), []string{"projection"}) || len(family.Widths()) != len(specs) {
-			t.Fatalf("%d maps that share %v", len(family.Widths()), family.Shared())
+		if !slices.Equal(family.Shared, []string{"projection"}) || len(family.Widths()) != len(specs) {
+			t.Fatalf("%d maps that share %v", len(family.Widths()), family.Shared)
 		}
 		seen := 0
 		which := []int{0, 1, 2, 3, 4, 5, 6, 7}
 		err = family.Each(ctx, data.X, which, func(i int, Z mat.Matrix) error {
 			seen++
-			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members(),
+			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members,
 				func(m FamilyMember) bool { return m.Map == i })], data), data.X)
 			if !mat.EqualApprox(Z, want, 1e-12) {
 				t.Errorf("%s: map %d is not that of its spec", draw, i)

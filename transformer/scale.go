@@ -139,8 +139,8 @@ func (s Scale) columns(schema datasets.Schema, width int) ([]float64, error) {
 	return slices.Clone(s.Factors), nil
 }
 
-// IsDataIndependent returns true.
-func (s Scale) IsDataIndependent() bool { return true }
+// Tags returns that only the columns are learned.
+func (Scale) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
 
 // Fit resolves the factor of each column.
 func (s Scale) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

@@ -53,8 +53,10 @@ func (s *SkewedChi2) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 
-// IsDataIndependent reports that only the number of columns is learned.
-func (SkewedChi2) IsDataIndependent() bool { return true }
+// Tags returns that only the number of columns is learned. Zeros stay zeros for skewedness 1.
+func (s SkewedChi2) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: true, SparseInvariant: s.Skewedness == 1, FixedWidth: true}
+}
 
 // Fit draws the frequencies.
 func (s SkewedChi2) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

@@ -67,8 +67,10 @@ func (s *SoftmaxFeatures) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 
-// IsDataIndependent reports whether γ is fixed, so that only the number of columns is learned.
-func (s SoftmaxFeatures) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
+// Tags returns that only the number of columns is learned if γ is fixed.
+func (s SoftmaxFeatures) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: s.Gamma.Rule() == "", SparseInvariant: true, FixedWidth: true}
+}
 
 // Fit draws the features; it returns a [*FittedSoftmaxFeatures].
 func (s SoftmaxFeatures) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {

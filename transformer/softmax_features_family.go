@@ -12,9 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// softmaxFamily is a [Family] of softmax feature maps.
+// softmaxFamily is the maps of a [Family] of softmax feature maps.
 type softmaxFamily struct {
-	members  []FamilyMember
 	maps     []*FittedSoftmaxFeatures
 	features *softmax.Family // of the maps
 }
@@ -48,11 +47,11 @@ func wideSoftmax(specs []Fitter) (wide []SoftmaxFeatures, of []int) {
 }
 
 // FitFamily draws once and returns a map for each γ.
-func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
+func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error) {
 	if err := checkFamily("softmax_features", s, specs); err != nil {
 		return nil, err
 	}
-	wide, of := wideSoftmax(specs)
+	wide, _ := wideSoftmax(specs)
 	most := slices.MaxFunc(wide, func(a, b SoftmaxFeatures) int { return a.Features - b.Features })
 	fit, err := most.Fit(ctx, data)
 	if err != nil {
@@ -73,15 +72,14 @@ func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs
 		}
 		f.maps, maps = append(f.maps, own), append(maps, &own.features)
 	}
-	for i, spec := range specs {
-		width := spec.(SoftmaxFeatures).Features
-		f.members = append(f.members, FamilyMember{Map: of[i], Width: width,
-			Scale: math.Sqrt(float64(wide[of[i]].Features) / float64(width))})
-	}
 	if f.features, err = softmax.NewFamily(maps, normal); err != nil {
 		return nil, wrapError(ctx, "softmax_features", err)
 	}
-	return f, nil
+	out := &Family{Maps: f, Members: s.FamilyMembers(datasets.Shape{}, specs)}
+	if f.features.Projects() {
+		out.Shared = []string{"projection"}
+	}
+	return out, nil
 }
 
 // FamilyMembers treats γ of different rules as different.
@@ -95,9 +93,6 @@ func (s SoftmaxFeatures) FamilyMembers(_ datasets.Shape, specs []Fitter) []Famil
 	return members
 }
 
-// Members returns, for each spec, the map that contains its map.
-func (f *softmaxFamily) Members() []FamilyMember { return slices.Clone(f.members) }
-
 // Widths returns the number of features of each wide map.
 func (f *softmaxFamily) Widths() []int {
 	out := make([]int, len(f.maps))
@@ -105,17 +100,6 @@ func (f *softmaxFamily) Widths() []int {
 		out[i] = m.OutputWidth()
 	}
 	return out
-}
-
-// Fitted returns nil, because the fit maps no rows.
-func (f *softmaxFamily) Fitted(int) mat.Matrix { return nil }
-
-// Shared returns "projection" if several maps share the projection of the rows.
-func (f *softmaxFamily) Shared() []string {
-	if f.features.Projects() {
-		return []string{"projection"}
-	}
-	return nil
 }
 
 // Each maps the rows of X by the maps listed in which and calls yield with the features of each.

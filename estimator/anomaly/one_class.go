@@ -49,7 +49,7 @@ func NewOneClass() OneClass { return OneClass{Nu: 0.1, Tol: 1e-4, MaxIter: 1000}
 
 var (
 	_ estimator.Estimator    = OneClass{}
-	_ estimator.TaskProvider = OneClass{}
+	_ datasets.Tagger        = OneClass{}
 	_ datasets.CostEstimator = OneClass{}
 	_ datasets.Requirer      = OneClass{}
 	_ param.Declarer         = (*OneClass)(nil)
@@ -62,8 +62,8 @@ func (s *OneClass) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
 }
 
-// Task returns [datasets.Anomaly].
-func (OneClass) Task() datasets.Task { return datasets.Anomaly }
+// Tags returns the task.
+func (OneClass) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Anomaly} }
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (OneClass) Requirements() []datasets.Requirement {

@@ -74,8 +74,8 @@ func (s *KMeans) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the first centres and of the minibatches")
 }
 
-// Task returns [datasets.Clustering].
-func (KMeans) Task() datasets.Task { return datasets.Clustering }
+// Tags returns the task.
+func (KMeans) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Clustering} }
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (KMeans) Requirements() []datasets.Requirement { return numbers }

@@ -74,8 +74,8 @@ func (s *Spectral) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the first vectors and of k-means")
 }
 
-// Task returns [datasets.Clustering].
-func (Spectral) Task() datasets.Task { return datasets.Clustering }
+// Tags returns the task.
+func (Spectral) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Clustering} }
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Spectral) Requirements() []datasets.Requirement { return numbers }

@@ -18,7 +18,7 @@ type halves struct {
 	task   datasets.Task
 }
 
-func (h halves) Task() datasets.Task { return h.task }
+func (h halves) Tags() datasets.Tags { return datasets.Tags{Task: h.task} }
 
 func (h halves) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
 	n, at := data.Rows(), 0.0

@@ -11,7 +11,7 @@
 // compared by their predictions, to Options.Tolerance: use a spec that solves to a tighter
 // tolerance. With -short, tests of damaged files are skipped.
 //
-// A spec that declares the task clustering or anomaly (estimator.TaskProvider) is unsupervised: the
+// A spec that declares the task clustering or anomaly (datasets.Tags) is unsupervised: the
 // rows are then three well separated groups of 45, 30 and 15 rows, and separate invariants replace
 // those of targets.
 package estimatortest
@@ -124,8 +124,8 @@ func newSuite(spec estimator.Estimator, o Options) *suite {
 		o.Rounding = 1e-12
 	}
 	s := &suite{spec: spec, Options: o}
-	if tasked, ok := spec.(estimator.TaskProvider); ok && tasked.Task().Unsupervised() {
-		s.task = tasked.Task()
+	if task := datasets.TagsOf(spec).Task; task.Unsupervised() {
+		s.task = task
 	}
 	s.data = s.sample(1, 90)
 	s.probe = s.sample(2, 25).X.(*mat.Dense)

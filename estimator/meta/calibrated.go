@@ -68,11 +68,11 @@ func (Calibrated) FitBatch(ctx context.Context, b batch.Job) (shared []string, e
 	return batchScoreBased[Calibrated](ctx, b)
 }
 
-// PlanBatch supports related maps if the scores come from folds.
+// PlanBatch is the plan of the inner estimators.
 func (Calibrated) PlanBatch(b batch.Job) (int64, error) { return planScoreBased[Calibrated](b) }
 
-// Task returns datasets.Classification.
-func (Calibrated) Task() datasets.Task { return datasets.Classification }
+// Tags returns that the model is a classifier, and whether scores of related maps come from folds.
+func (s Calibrated) Tags() datasets.Tags { return scoreBasedTags(s) }
 
 // Fit calibrates the model on data.
 func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {

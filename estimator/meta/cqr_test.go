@@ -48,6 +48,8 @@ type ends struct {
 	fitted   *datasets.Set
 }
 
+func (ends) Tags() datasets.Tags { return datasets.Tags{Quantile: "quantile"} }
+
 func (e *ends) Params(l *param.List) { l.Float(&e.Quantile, "quantile", "", param.Between(0, 1)) }
 
 func (e ends) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {

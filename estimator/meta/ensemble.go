@@ -207,12 +207,16 @@ func (s Ensemble) crossValidation(classes int) crossValidation {
 	return crossValidation{folds: s.Folds, classes: classes, shuffle: true, seed: s.Seed}
 }
 
-// Task returns the task of the members.
-func (s Ensemble) Task() datasets.Task {
-	if len(s.Members) > 0 {
-		return estimator.TaskOf(s.Members[0].Estimator)
+// Tags returns the task of the first member, and leave-one-out of all of them unless their weights are learned.
+func (s Ensemble) Tags() (out datasets.Tags) {
+	parts, err := s.memberList()
+	if err != nil || len(parts) == 0 {
+		return out
 	}
-	return estimator.TaskOf(s.Estimator)
+	if err = (batch.Job{LeaveOneOut: true, Candidates: parts.candidates()}).CheckTags(); s.stacks() {
+		err = errStackingLeaveOneOut
+	}
+	return datasets.Tags{Task: datasets.TagsOf(parts[0].Estimator).Task, LeaveOneOut: err == nil, NoLeaveOneOut: s.named(err)}
 }
 
 // Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].

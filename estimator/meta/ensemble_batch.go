@@ -284,11 +284,8 @@ func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set
 	return out
 }
 
-// PlanBatch takes no batch on related maps.
+// PlanBatch is the plan of the members.
 func (s Ensemble) PlanBatch(b batch.Job) (most int64, err error) {
-	if b.HasMaps() {
-		return 0, s.named(batch.ErrNoSharedMaps)
-	}
 	specs, err := batch.Specs[Ensemble](b)
 	if err != nil {
 		return 0, s.named(err)

@@ -377,6 +377,8 @@ func (l loner) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 
 func (loner) PlanBatch(batch.Job) (int64, error) { return 0, nil }
 
+func (loner) Tags() datasets.Tags { return datasets.Tags{SharedMaps: true} }
+
 // columns is the identity map.
 type columns struct{}
 

@@ -14,15 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// linearSmoother is a regression whose predictions are linear in the training targets, so that the
-// predictions of all leave-one-out models follow from one fit.
-type linearSmoother interface {
-	SmootherWeights(ctx context.Context, data datasets.Set) (*estimator.Smoother, error)
-	SmootherCost(shape datasets.Shape) datasets.Cost
-}
-
-var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
-
 // Intervals adds an interval that contains the target, or a set of classes, with the probability
 // Level. Except for normal, the methods assume only that new rows are exchangeable with those of the
 // fit. The coverage is marginal; with Group it holds for the rows of each value of this column.
@@ -117,7 +108,7 @@ func (s Intervals) ResolvedMethod(shape datasets.Shape) string {
 	if s.Method != "auto" {
 		return s.Method
 	}
-	smoothing, ok := s.Estimator.(linearSmoother)
+	smoothing, ok := s.Estimator.(estimator.LinearSmoother)
 	if ok && !s.Normalize && s.Group == "" && smootherBytes >= smoothing.SmootherCost(shape).Bytes {
 		return "jackknife_plus"
 	}
@@ -136,6 +127,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	var cost datasets.Cost
 	if c, ok := s.Estimator.(datasets.CostEstimator); ok {
 		cost = c.Cost(rest)
+		cost.Float32 = false // the passes for residuals read float64 rows
 	}
 	if way == "normal" {
 		return cost
@@ -149,7 +141,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	} else if cost.Passes > 0 {
 		cost.Passes += 2
 	}
-	if smoothing, ok := s.Estimator.(linearSmoother); ok && (way == "jackknife" || way == "jackknife_plus") {
+	if smoothing, ok := s.Estimator.(estimator.LinearSmoother); ok && (way == "jackknife" || way == "jackknife_plus") {
 		more := smoothing.SmootherCost(shape)
 		cost.Flops, cost.Bytes = cost.Flops+more.Flops, max(cost.Bytes, more.Bytes)
 	}
@@ -189,8 +181,10 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 	return nil, errNeedsMemory
 }
 
-// Task returns the task of the inner estimator.
-func (s Intervals) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
+// Tags returns the task of the inner estimator.
+func (s Intervals) Tags() datasets.Tags {
+	return datasets.Tags{Task: datasets.TagsOf(s.Estimator).Task}
+}
 
 // Fit fits the model and its conformal scores.
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -240,7 +234,7 @@ var errNoStd = errors.New("the model within does not know its standard deviation
 
 // jackknife takes the residuals of all models of all rows but one.
 func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	smoothing, ok := s.Estimator.(linearSmoother)
+	smoothing, ok := s.Estimator.(estimator.LinearSmoother)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("method %s needs a model whose predictions are linear in the targets, ridge or "+

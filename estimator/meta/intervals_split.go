@@ -89,7 +89,7 @@ func (s Intervals) fitParts(schema datasets.Schema, cols int,
 func withQuantile(of estimator.Estimator, quantile float64) (estimator.Estimator, error) {
 	var settings []param.Setting
 	for _, p := range param.All(of) {
-		if p.Name == "quantile" {
+		if p.Name == datasets.TagsOf(p.Owner()).Quantile {
 			settings = append(settings, param.Setting{Path: p.Path, Value: quantile})
 		}
 	}

@@ -106,6 +106,7 @@ var (
 	_ = []batch.Fitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
 	_ = []datasets.CostEstimator{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
 
-	_ estimator.Reporter     = (*FittedEnsemble)(nil)
-	_ estimator.TaskProvider = Target{}
+	_ = []datasets.Tagger{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
+
+	_ estimator.Reporter = (*FittedEnsemble)(nil)
 )

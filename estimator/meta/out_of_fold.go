@@ -24,11 +24,7 @@ type outOfFold struct {
 
 // exact reports whether the candidates support exact leave-one-out predictions and v requests them.
 func (v crossValidation) exact(candidates []batch.Candidate, grouped bool) bool {
-	if v.folds != 0 || grouped {
-		return false
-	}
-	_, err := estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: candidates})
-	return err == nil
+	return v.folds == 0 && !grouped && batch.Job{LeaveOneOut: true, Candidates: candidates}.CheckTags() == nil
 }
 
 // predict returns the out-of-fold predictions of each candidate for the training rows of a fold
@@ -194,14 +190,7 @@ func (p *outOfFold) take(found []batch.Outcome, folds []datasets.Fold, at []int,
 // bytes returns the maximum memory of predict over the folds of a batch.
 func (v crossValidation) bytes(b batch.Job) (most int64, err error) {
 	exact := v.exact(b.Candidates, false)
-	if exact && b.HasMaps() {
-		return 0, batch.ErrNoSharedMaps
-	}
-	folds := b.Folds
-	if len(folds) == 0 {
-		folds = []datasets.Fold{{}}
-	}
-	for _, fold := range folds {
+	for _, fold := range b.Folds {
 		if b.Folds = []datasets.Fold{fold}; !exact {
 			b.Folds = append(evenFolds(fold.Train, v.count()), fold)
 		}

@@ -183,12 +183,15 @@ func outcomeOf[S scoreBased](ctx context.Context, s S, b batch.Job, candidate in
 	return out
 }
 
-// planScoreBased implements PlanBatch. It supports related maps only if the scores come from folds.
+// scoreBasedTags returns the tags of a classifier that supports related maps only if the scores come from folds.
+func scoreBasedTags[S scoreBased](s S) datasets.Tags {
+	exact := crossValidation{folds: s.folding(2)}.exact(batch.Candidates(s.within()), false)
+	return datasets.Tags{Task: datasets.Classification, SharedMaps: datasets.TagsOf(s.within()).SharedMaps && !exact}
+}
+
+// planScoreBased implements PlanBatch.
 func planScoreBased[S scoreBased](b batch.Job) (most int64, err error) {
 	var any S
-	if b.LeaveOneOut {
-		return 0, any.named(batch.ErrNoLeaveOneOut)
-	}
 	specs, err := batch.Specs[S](b)
 	for _, spec := range specs {
 		err = cmp.Or(err, checkModel(spec, spec.within()))

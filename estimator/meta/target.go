@@ -93,17 +93,17 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// LearnsRounded reports whether the inner estimator does.
-func (s Target) LearnsRounded(shape datasets.Shape) bool {
-	within, ok := s.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
-	return ok && within.LearnsRounded(shape)
+// Tags returns [datasets.Regression], the domain of the transform, and the batches of the inner estimator that
+// need no more than its fits.
+func (s Target) Tags() datasets.Tags {
+	inner := datasets.TagsOf(s.Estimator)
+	return datasets.Tags{Task: datasets.Regression, SharedMaps: inner.SharedMaps && !s.individual(),
+		LeaveOneOut: inner.LeaveOneOut, CheckTarget: s.checkTarget,
+		NoLeaveOneOut: s.named(cmp.Or(s.checkLeaveOneOut(false), inner.NoLeaveOneOut))}
 }
 
-// Task returns [datasets.Regression], whatever the task of the inner estimator.
-func (s Target) Task() datasets.Task { return datasets.Regression }
-
-// CheckTarget returns an error for a target that the transform does not take.
-func (s Target) CheckTarget(y float64) error {
+// checkTarget returns an error for a target that the transform does not take.
+func (s Target) checkTarget(y float64) error {
 	if s.Transform == "log" && !(y > 0) {
 		return fmt.Errorf("%v, and %w", y, errNotPositive)
 	}

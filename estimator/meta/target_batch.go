@@ -142,7 +142,9 @@ func (s Target) transformOnly() Target {
 }
 
 // sharesFits reports whether candidates with other transforms can share the fits of s.
-func (s Target) sharesFits() bool { return !s.individual() && estimator.LinearInTargets(s.Estimator) }
+func (s Target) sharesFits() bool {
+	return !s.individual() && datasets.TagsOf(s.Estimator).LinearInTargets
+}
 
 // rightHandSides are the transformed targets of some candidates.
 type rightHandSides struct {
@@ -258,9 +260,6 @@ func (s Target) PlanBatch(b batch.Job) (int64, error) {
 		}
 		if err = checkModel(spec, spec.Estimator); err == nil && b.LeaveOneOut {
 			err = spec.checkLeaveOneOut(b.GCV)
-		}
-		if err == nil && b.HasMaps() && spec.individual() {
-			err = batch.ErrNoSharedMaps
 		}
 		if err != nil {
 			return 0, s.named(err)

@@ -32,7 +32,7 @@ import (
 // expected cost is predicted, argmin_j Σ_i p_i·cost_ij, and only the model is fitted. Expected
 // costs require calibrated probabilities, see [Calibrated].
 //
-// Each of several labels has a threshold of its own (see [estimator.MultiLabeler]), for Score; auto is
+// Each of several labels has a threshold of its own (see [datasets.Tags]), for Score; auto is
 // then the F1 of the label. Folds are shuffled; a label that all rows have, or none, keeps the default.
 //
 // Probabilities are those of the model. The largest score is that of the predicted class: scores
@@ -187,11 +187,17 @@ func (Threshold) FitBatch(ctx context.Context, b batch.Job) (shared []string, er
 	return batchScoreBased[Threshold](ctx, b)
 }
 
-// PlanBatch supports related maps if the scores come from folds.
+// PlanBatch is the plan of the inner estimators.
 func (Threshold) PlanBatch(b batch.Job) (int64, error) { return planScoreBased[Threshold](b) }
 
-// Task returns datasets.Classification.
-func (Threshold) Task() datasets.Task { return datasets.Classification }
+// Tags are those of [Calibrated], labels of the inner estimator, and the costs.
+func (s Threshold) Tags() datasets.Tags {
+	out := scoreBasedTags(s)
+	if out.MultiLabel = datasets.TagsOf(s.Estimator).MultiLabel; s.Costs.defined() {
+		out.Costs = s.costTable
+	}
+	return out
+}
 
 // Fit fits the model and finds the threshold; the result is a [*FittedThreshold].
 func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {

@@ -178,11 +178,8 @@ func (c Costs) strangers(classes []string) (errs param.FieldErrors) {
 	return errs
 }
 
-// CostTable returns the cost of predicting class j for a row of class i, as entry (i, j); nil without costs.
-func (s Threshold) CostTable(classes []string) *mat.Dense {
-	if !s.Costs.defined() {
-		return nil
-	}
+// costTable returns the cost of predicting class j for a row of class i, as entry (i, j).
+func (s Threshold) costTable(classes []string) *mat.Dense {
 	return mat.NewDense(len(classes), len(classes), s.Costs.table(classes))
 }
 

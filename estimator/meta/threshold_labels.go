@@ -17,12 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// MultiLabel reports whether the inner estimator fits several labels.
-func (s Threshold) MultiLabel() bool {
-	inner, ok := s.Estimator.(estimator.MultiLabeler)
-	return ok && inner.MultiLabel()
-}
-
 // fitLabels fits the model, and selects a threshold for each label.
 func (s Threshold) fitLabels(ctx context.Context, data datasets.Set) (*FittedThreshold, error) {
 	switch {
@@ -30,7 +24,7 @@ func (s Threshold) fitLabels(ctx context.Context, data datasets.Set) (*FittedThr
 		return nil, errors.New("cost is for classes, and the rows have several labels; use a score")
 	case s.Estimator == nil:
 		return nil, errNoModel
-	case !s.MultiLabel() || data.Schema.Labels() == nil && len(data.Schema.Targets) > 0:
+	case !s.Tags().MultiLabel || data.Schema.Labels() == nil && len(data.Schema.Targets) > 0:
 		return nil, errors.New("several targets must be labels, and the inner estimator must fit labels, as logistic does")
 	case s.Score == "auto":
 		s.Score = "f1"

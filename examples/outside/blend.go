@@ -70,12 +70,10 @@ func (b Blend) Route(in datasets.InferredSchema, child func(i int,
 	return out, nil
 }
 
-// IsDataIndependent reports whether every part is data-independent.
-func (b Blend) IsDataIndependent() bool {
-	return !slices.ContainsFunc(b.Parts, func(part pipeline.Step) bool {
-		r, ok := part.Fitter.(transformer.DataIndependent)
-		return !ok || !r.IsDataIndependent()
-	})
+// Tags returns whether every part is data-independent.
+func (b Blend) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: !slices.ContainsFunc(b.Parts,
+		func(part pipeline.Step) bool { return !datasets.TagsOf(part.Fitter).DataIndependent })}
 }
 
 // Cost adds up the costs of the parts. The width is that of the first.
@@ -360,11 +358,11 @@ func (f *FittedBlend) State(s *model.State) {
 }
 
 var (
-	_ pipeline.Composite          = Blend{}
-	_ transformer.PassFitter      = Blend{}
-	_ transformer.TwoStageFitter  = Blend{}
-	_ transformer.DataIndependent = Blend{}
-	_ datasets.CostEstimator      = Blend{}
-	_ graph.StepExporter          = (*FittedBlend)(nil)
-	_ model.Stateful              = (*FittedBlend)(nil)
+	_ pipeline.Composite         = Blend{}
+	_ transformer.PassFitter     = Blend{}
+	_ transformer.TwoStageFitter = Blend{}
+	_ datasets.Tagger            = Blend{}
+	_ datasets.CostEstimator     = Blend{}
+	_ graph.StepExporter         = (*FittedBlend)(nil)
+	_ model.Stateful             = (*FittedBlend)(nil)
 )

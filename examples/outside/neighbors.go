@@ -38,11 +38,8 @@ func (s Neighbors) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	return &FittedNeighbors{s.K, mat.DenseCopyOf(data.X), slices.Clone(data.Y), weights}, nil
 }
 
-// PlanBatch supports folds of rows, without related maps or leave-one-out.
+// PlanBatch returns the bytes of the distances.
 func (s Neighbors) PlanBatch(j batch.Job) (int64, error) {
-	if j.HasMaps() || j.LeaveOneOut {
-		return 0, errors.New("neighbors: shares distances between folds of rows only")
-	}
 	return 8 * int64(j.Shape.Rows) * int64(j.Shape.Cols+len(j.Folds)*(1+len(j.Candidates))), nil
 }
 

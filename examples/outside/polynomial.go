@@ -48,9 +48,8 @@ func (s *Polynomial) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the signs")
 }
 
-// IsDataIndependent reports that the fit depends only on the number of columns: a search fits it
-// once for all folds, and it needs no pass.
-func (Polynomial) IsDataIndependent() bool { return true }
+// Tags returns that the fit depends only on the number of columns: a search fits it once for all folds.
+func (Polynomial) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true, FixedWidth: true} }
 
 // Cost returns the work and the width.
 func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
@@ -268,7 +267,7 @@ func (s Polynomial) family(specs []transformer.Fitter) (widest Polynomial, scale
 }
 
 // FitFamily draws the signs of the widest map.
-func (s Polynomial) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family,
+func (s Polynomial) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (*transformer.Family,
 	error) {
 	widest, scales, members, err := s.family(specs)
 	if err != nil {
@@ -278,7 +277,8 @@ func (s Polynomial) FitFamily(ctx context.Context, data datasets.Set, specs []tr
 	if err != nil {
 		return nil, err
 	}
-	return &polynomialFamily{wide: fitted.(*FittedPolynomial), scales: scales, members: members}, nil
+	return &transformer.Family{Maps: &polynomialFamily{fitted.(*FittedPolynomial), scales}, Members: members,
+		Shared: []string{"projection"}}, nil
 }
 
 // FamilyMembers relates each spec to the wide map of its scale.
@@ -292,14 +292,10 @@ func (s Polynomial) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) 
 
 // polynomialFamily is one set of signs, and the wide maps of all scales.
 type polynomialFamily struct {
-	wide    *FittedPolynomial
-	scales  []float64
-	members []transformer.FamilyMember
+	wide   *FittedPolynomial
+	scales []float64
 }
 
-func (f *polynomialFamily) Members() []transformer.FamilyMember { return slices.Clone(f.members) }
-func (f *polynomialFamily) Fitted(int) mat.Matrix               { return nil }
-func (f *polynomialFamily) Shared() []string                    { return []string{"projection"} }
 func (f *polynomialFamily) Widths() []int {
 	return slices.Repeat([]int{f.wide.OutputWidth()}, len(f.scales))
 }
@@ -327,7 +323,7 @@ func (f *polynomialFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 var (
 	_ transformer.FamilyFitter     = Polynomial{}
 	_ transformer.BlockFitter      = Polynomial{}
-	_ transformer.DataIndependent  = Polynomial{}
+	_ datasets.Tagger              = Polynomial{}
 	_ datasets.CostEstimator       = Polynomial{}
 	_ datasets.Requirer            = Polynomial{}
 	_ datasets.SchemaInferrer      = Polynomial{}

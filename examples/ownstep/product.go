@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -60,15 +61,10 @@ func (p Product) Route(in datasets.InferredSchema, child func(i int,
 	return out, nil
 }
 
-// IsDataIndependent reports whether every part is data-independent; a search then fits them once
-// for all folds.
-func (p Product) IsDataIndependent() bool {
-	for _, part := range p.Parts {
-		if r, ok := part.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
-			return false
-		}
-	}
-	return true
+// Tags returns whether every part is data-independent; a search then fits them once for all folds.
+func (p Product) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: !slices.ContainsFunc(p.Parts,
+		func(part pipeline.Step) bool { return !datasets.TagsOf(part.Fitter).DataIndependent })}
 }
 
 // Cost returns the width, if every part declares its width.

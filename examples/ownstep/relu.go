@@ -41,8 +41,8 @@ func (s *ReLU) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the weights")
 }
 
-// IsDataIndependent reports that only the number of columns is learned.
-func (ReLU) IsDataIndependent() bool { return true }
+// Tags returns that only the number of columns is learned.
+func (ReLU) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true, FixedWidth: true} }
 
 // Cost returns the width and the work.
 func (s ReLU) Cost(shape datasets.Shape) datasets.Cost {
@@ -96,7 +96,7 @@ func (s ReLU) SameFamily(other transformer.Fitter) bool {
 }
 
 // FitFamily draws the weights of the widest map.
-func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family,
+func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (*transformer.Family,
 	error) {
 	widest := ReLU{Seed: s.Seed}
 	for i, spec := range specs {
@@ -109,13 +109,13 @@ func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transfor
 	if err != nil {
 		return nil, err
 	}
-	f := reluFamily{wide: fitted.(*FittedReLU)}
+	out := &transformer.Family{Maps: reluFamily{fitted.(*FittedReLU)}, Shared: []string{"projection"}}
 	for _, spec := range specs {
 		width := spec.(ReLU).Features
-		f.members = append(f.members, transformer.FamilyMember{Width: width,
+		out.Members = append(out.Members, transformer.FamilyMember{Width: width,
 			Scale: math.Sqrt(float64(widest.Features) / float64(width))})
 	}
-	return f, nil
+	return out, nil
 }
 
 // FamilyMembers are the first units of the widest map.
@@ -126,16 +126,10 @@ func (s ReLU) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) (membe
 	return members
 }
 
-// reluFamily is one wide map and its first units.
-type reluFamily struct {
-	wide    *FittedReLU
-	members []transformer.FamilyMember
-}
+// reluFamily is the wide map.
+type reluFamily struct{ wide *FittedReLU }
 
-func (f reluFamily) Members() []transformer.FamilyMember { return f.members }
-func (f reluFamily) Widths() []int                       { return []int{f.wide.OutputWidth()} }
-func (f reluFamily) Fitted(int) mat.Matrix               { return nil }
-func (f reluFamily) Shared() []string                    { return []string{"projection"} }
+func (f reluFamily) Widths() []int { return []int{f.wide.OutputWidth()} }
 
 func (f reluFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z mat.Matrix) error) error {

@@ -70,7 +70,7 @@ func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 
 // taskOf returns the task of the model.
 func taskOf(p *pipeline.FittedPipeline) datasets.Task {
-	if task := estimator.TaskOf(p.Spec()); task.Unsupervised() {
+	if task := p.Spec().Tags().Task; task.Unsupervised() {
 		return task
 	}
 	_, last := p.Model()

@@ -50,7 +50,7 @@ type double struct {
 	calls  *int // number of fits, for violations that need state
 }
 
-func (s double) IsDataIndependent() bool { return true }
+func (s double) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
 
 func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if data.X == nil {
@@ -113,7 +113,7 @@ func (s double) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) []tr
 	return make([]transformer.FamilyMember, len(specs))
 }
 
-func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family,
+func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (*transformer.Family,
 	error) {
 	for _, spec := range specs {
 		if _, ok := spec.(double); !ok {
@@ -123,7 +123,12 @@ func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transf
 	if err := ctx.Err(); err != nil && s.breaks != "family members equal separate fits: cancelling" {
 		return nil, err
 	}
-	return family{width: data.Cols(), members: len(specs), breaks: s.breaks}, nil
+	f := family{width: data.Cols(), members: len(specs), breaks: s.breaks}
+	out := &transformer.Family{Maps: f, Members: f.list()}
+	if s.breaks == "family members equal separate fits: fitted rows" {
+		out.Fitted = []mat.Matrix{mat.NewDense(60, f.width, nil)}
+	}
+	return out, nil
 }
 
 // family contains multiples of the same rows: the rows themselves, and twice those for each member.
@@ -132,7 +137,7 @@ type family struct {
 	breaks         string
 }
 
-func (f family) Members() []transformer.FamilyMember {
+func (f family) list() []transformer.FamilyMember {
 	out := make([]transformer.FamilyMember, f.members)
 	for k := range out {
 		out[k] = transformer.FamilyMember{Width: f.width, Scale: 2}
@@ -149,15 +154,7 @@ func (f family) Members() []transformer.FamilyMember {
 	return out
 }
 
-func (f family) Widths() []int    { return []int{f.width} }
-func (f family) Shared() []string { return nil }
-
-func (f family) Fitted(int) mat.Matrix {
-	if f.breaks == "family members equal separate fits: fitted rows" {
-		return mat.NewDense(60, f.width, nil)
-	}
-	return nil
-}
+func (f family) Widths() []int { return []int{f.width} }
 
 func (f family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	for _, i := range which {

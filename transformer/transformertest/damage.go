@@ -30,7 +30,7 @@ func try(t reporter, a *model.Archive, fitted transformer.Transformer, data data
 	if err := model.Restore(a, back.(model.Stateful)); err != nil {
 		return
 	}
-	if sized, ok := back.(transformer.Sized); ok && sized.OutputWidth() > 1<<20 {
+	if d, ok := back.(transformer.Describer); ok && d.OutputWidth() > 1<<20 {
 		return // too wide to check entry by entry
 	}
 	Z, err := back.Transform(context.Background(), data.X)

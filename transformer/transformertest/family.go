@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
@@ -71,18 +72,15 @@ func memberIsLoneFit(s *suite) {
 
 // singleMembers compares the float32 features of members that are whole maps with separate fits,
 // bit for bit: other members are columns of a wide map, rounded before scaling.
-func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fitter) {
+func (s *suite) singleMembers(family *transformer.Family, specs []transformer.Fitter) {
 	s.Helper()
-	f, ok := family.(interface {
-		transformer.Family
-		EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
-	})
+	f, ok := family.Maps.(batch.Float32Maps)
 	if !ok {
 		return
 	}
 	n, _ := s.Data.X.Dims()
 	seen := 0
-	for k, m := range f.Members() {
+	for k, m := range family.Members {
 		width := f.Widths()[m.Map]
 		err := f.EachFloat32(context.Background(), s.Data.X, []int{m.Map}, func(which int, Z *single.Dense) error {
 			if r, c := Z.Dims(); which != m.Map || r != n || c != width {
@@ -115,9 +113,9 @@ func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fit
 }
 
 // ofMembers returns the features of every member, made by the wide maps of the family.
-func (s *suite) ofMembers(family transformer.Family, specs []transformer.Fitter, X mat.Matrix) []mat.Matrix {
+func (s *suite) ofMembers(family *transformer.Family, specs []transformer.Fitter, X mat.Matrix) []mat.Matrix {
 	s.Helper()
-	members, widths := family.Members(), family.Widths()
+	members, widths := family.Members, family.Widths()
 	if len(members) != len(specs) {
 		s.Fatalf("%d members of %d specs", len(members), len(specs))
 	}
@@ -132,8 +130,8 @@ func (s *suite) ofMembers(family transformer.Family, specs []transformer.Fitter,
 			return fmt.Errorf("map %d must be yielded once with its declared width, got %d×%d features", i, r, c)
 		}
 		seen[i] = true
-		if made := family.Fitted(i); made != nil {
-			s.equal(made, Z, s.Tolerance, "Fitted is what Each makes of the same rows")
+		if family.Fitted != nil {
+			s.equal(family.Fitted[i], Z, s.Tolerance, "Fitted is what Each makes of the same rows")
 		}
 		for k, m := range members {
 			if m.Map != i {

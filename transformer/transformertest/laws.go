@@ -53,10 +53,10 @@ func widthIsOutputWidth(s *suite) {
 	if n != s.Data.Rows() {
 		s.Errorf("%d rows became %d", s.Data.Rows(), n)
 	}
-	if sized, ok := f.(transformer.Sized); ok && sized.OutputWidth() != width {
-		s.Errorf("OutputWidth is %d, %d columns came out", sized.OutputWidth(), width)
-	}
 	if d, ok := f.(transformer.Describer); ok {
+		if d.OutputWidth() != width {
+			s.Errorf("OutputWidth is %d, %d columns came out", d.OutputWidth(), width)
+		}
 		schema := d.OutputSchema(s.Data.Schema)
 		if schema.Columns != nil && len(schema.Columns) != width {
 			s.Errorf("OutputSchema names %d columns, %d came out", len(schema.Columns), width)
@@ -405,12 +405,11 @@ func treatsWeights(s *suite) {
 // rowlessFitsAreAlike checks that fits that do not depend on the rows are equal, because folds
 // share one of them.
 func rowlessFitsAreAlike(s *suite) {
-	r, ok := s.spec.(transformer.DataIndependent)
-	if !ok || !r.IsDataIndependent() {
+	if !datasets.TagsOf(s.spec).DataIndependent {
 		s.Skip("looks at rows")
 	}
 	a := s.transform(s.fit(s.Data.Slice(0, s.Data.Rows()/2)), s.Data.X)
-	s.equal(s.transform(s.fit(s.Data), s.Data.X), a, 0, "FitsWithoutRows promises the same map for other rows")
+	s.equal(s.transform(s.fit(s.Data), s.Data.X), a, 0, "tag DataIndependent promises the same map for other rows")
 }
 
 // zero returns an empty value of the type of a fitted step, which a model file is read into.
@@ -454,7 +453,7 @@ func comesBackFromFile(s *suite) {
 		back.(transformer.Describer).OutputSchema(s.Data.Schema)) {
 		s.Error("OutputSchema differs after loading")
 	}
-	if d, ok := f.(transformer.Sized); ok && d.OutputWidth() != back.(transformer.Sized).OutputWidth() {
+	if d, ok := f.(transformer.Describer); ok && d.OutputWidth() != back.(transformer.Describer).OutputWidth() {
 		s.Error("OutputWidth differs after loading")
 	}
 }

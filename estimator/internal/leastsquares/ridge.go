@@ -90,12 +90,6 @@ func (s Ridge) cgIsCheaper(n, d int, isSparse bool) bool {
 		s.estimateSteps(float64(n)) < s.stepBudget(n, d, float64(n))
 }
 
-// UsesFloat32 reports whether most passes over rows of a shape may use float32.
-func (s Ridge) UsesFloat32(shape datasets.Shape) bool {
-	n, d, isSparse := shape.Rows, shape.Cols, shape.NonZeros > 0
-	return s.usesNystroem(n, d, isSparse) && s.SolverFor(n, d, isSparse) == "cg"
-}
-
 // usesNystroem reports whether CG on rows of a shape uses the Nyström preconditioner.
 func (s Ridge) usesNystroem(n, d int, isSparse bool) bool {
 	return !isSparse && s.Alpha > 0 && min(n, d) >= minPreconditionedSize
@@ -161,6 +155,7 @@ func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) dataset
 		Flops:       passes + 4*steps*rank*d*t + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
 		Bytes:       design.Float64Bytes(numbers),
 		OutputWidth: max(shape.Outputs, 1),
+		Float32:     true,
 		Passes:      4 + int(steps/2),
 	}
 }

@@ -24,7 +24,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		numbers += design.FusedProductFloats(d, k)
 	}
 	flops := TypicalFlops(shape)
-	cost := datasets.Cost{Flops: flops, OutputWidth: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: flops, OutputWidth: max(shape.Outputs, 1), Float32: true}
 	widest := maxFactorColumns
 	if shape.NonZeros > 0 {
 		widest = MaxSparseFactorColumns

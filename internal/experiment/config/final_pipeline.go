@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/learning/conformal"
 	"github.com/bochner-ml/bochner/param"
@@ -71,9 +72,7 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 		return
 	}
 	own, _ := pipeline.Lookup(s.Pipeline.Estimator)
-	_, smoothing := s.Pipeline.Estimator.(interface {
-		SmootherCost(datasets.Shape) datasets.Cost
-	})
+	_, smoothing := s.Pipeline.Estimator.(estimator.LinearSmoother)
 	does := s.Pipeline.Capabilities()
 	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
 	switch {
@@ -84,7 +83,7 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	case (jackknife || i.Method == "cqr") && task == datasets.Classification:
 		add("intervals.method", param.FieldError{Value: i.Method, Constraint: "split or auto for classes"})
 	case i.Method == "cqr" && !slices.ContainsFunc(param.All(s.Pipeline.Estimator),
-		func(p param.Param) bool { return p.Name == "quantile" }):
+		func(p param.Param) bool { return p.Name == datasets.TagsOf(p.Owner()).Quantile }):
 		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("cqr requires quantile_regression, got %s", own.Name),
 			Hint: "use split"})
 	case i.Group != "" && (jackknife || i.Method == "normal"):

@@ -28,7 +28,7 @@ func (s Spec) Task() datasets.Task {
 	if s.Data.Labels.Delimiter != "" {
 		return datasets.MultiLabel
 	}
-	if task := estimator.TaskOf(s.Pipeline); task.Unsupervised() {
+	if task := s.Pipeline.Tags().Task; task.Unsupervised() {
 		return task
 	}
 	return datasets.AnyTask

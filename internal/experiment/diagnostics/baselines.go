@@ -56,8 +56,8 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task, deci
 	out := []Baseline{{name, constant}}
 	if decides != nil && task == datasets.Classification {
 		classes := train.Schema.Classes()
-		if costs := decides.CostTable(classes); costs != nil {
-			out = constant.byCost(out, costs, classes)
+		if costs := decides.Tags().Costs; costs != nil {
+			out = constant.byCost(out, costs(classes), classes)
 		}
 	}
 	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > maxInputs {

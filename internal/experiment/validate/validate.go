@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
@@ -255,14 +254,14 @@ func outOfDomain(p pipeline.Pipeline, y float64) (errs param.FieldErrors) {
 	seen := map[string]bool{}
 	for _, one := range param.All(p) {
 		path := strings.TrimSuffix(strings.TrimSuffix(one.Path, one.Name), ".")
-		checked, ok := one.Owner().(estimator.TargetChecker)
+		check := datasets.TagsOf(one.Owner()).CheckTarget
 		within := slices.ContainsFunc(slices.Collect(maps.Keys(seen)),
 			func(outer string) bool { return path == outer || strings.HasPrefix(path, outer+".") })
-		if !ok || within {
+		if check == nil || within {
 			continue
 		}
 		seen[path] = true
-		if err := checked.CheckTarget(y); err != nil {
+		if err := check(y); err != nil {
 			errs = append(errs, param.FieldError{Path: path, Problem: config.Problem(err)})
 		}
 	}

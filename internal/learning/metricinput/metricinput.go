@@ -75,10 +75,8 @@ func Costs(spec any, classes []string) (costs *mat.Dense) {
 		return nil
 	}
 	for _, one := range param.All(spec) {
-		if s, ok := one.Owner().(interface {
-			CostTable(classes []string) *mat.Dense
-		}); ok && costs == nil {
-			costs = s.CostTable(classes)
+		if table := datasets.TagsOf(one.Owner()).Costs; table != nil && costs == nil {
+			costs = table(classes)
 		}
 	}
 	return costs

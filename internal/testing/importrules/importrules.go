@@ -150,7 +150,7 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer/attention": {"internal/features/softmax", "internal/design", "internal/kern", "internal/runtime/memory"},
-	"transformer": {"internal/spec/registry", "internal/rows/origin", "graph", "datasets", "kernel", "sparse", "single",
+	"transformer": {"batch", "internal/spec/registry", "internal/rows/origin", "graph", "datasets", "kernel", "sparse", "single",
 		"param", "model",
 		"internal/features/spectral",
 		"internal/features/fourier", "internal/features/softmax", "transformer/internal/bins", "internal/features/evidence", "internal/features/sample", "transformer/internal/agop",
@@ -213,7 +213,7 @@ var Allowed = map[string][]string{
 	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest":        {"internal/testing/panictest", "datasets"},
 	"internal/testing/panictest": {},
-	"transformer/transformertest": {"internal/testing/panictest", "graph", "transformer", "datasets", "sparse", "single", "param",
+	"transformer/transformertest": {"batch", "internal/testing/panictest", "graph", "transformer", "datasets", "sparse", "single", "param",
 		"model",
 		"internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 	"estimator/estimatortest": {"internal/testing/panictest", "batch", "graph", "estimator", "datasets", "sparse",

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/single"
@@ -51,7 +52,7 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
 	n, _ := X.Dims()
 	if !s.Dense || s.Float32 || n < sparsitySample || slices.ContainsFunc(next,
-		func(step transformer.Fitter) bool { return !TakesSparse(step) }) {
+		func(step transformer.Fitter) bool { return !datasets.TagsOf(step).SparseInvariant }) {
 		return MapAll(ctx, s, X)
 	}
 	indices := make([]int, sparsitySample)
@@ -75,14 +76,6 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 		return nil, err
 	}
 	return sparse.Concat(blocks), nil
-}
-
-// TakesSparse reports whether a step computes the same features from sparse rows as from dense
-// ones, and no more slowly. Rows cached for such steps are stored sparse if nearly all entries are
-// 0.
-func TakesSparse(step transformer.Fitter) bool {
-	s, ok := step.(interface{ TakesSparse() bool })
-	return ok && s.TakesSparse()
 }
 
 // Rows are cached sparse if at most 1/sparseRatio of the entries of a sample of rows are nonzero.

@@ -18,7 +18,7 @@ type Spec struct {
 // FitWithoutRows reports whether every step is data-independent.
 func FitWithoutRows(specs []Spec) bool {
 	for _, s := range specs {
-		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
+		if !datasets.TagsOf(s.Fitter).DataIndependent {
 			return false
 		}
 	}
@@ -64,10 +64,8 @@ func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 		cost := CostOf(s.Fitter, shape)
 		sum = sum.Add(cost)
 		sum.CheapToRecompute = sum.CheapToRecompute && cost.CheapToRecompute
-		wider := shape
-		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
 		sum.WidthEstimated = cost.OutputWidth < 0 || cost.WidthEstimated || sum.WidthEstimated &&
-			cost.OutputWidth != CostOf(s.Fitter, wider).OutputWidth
+			!datasets.TagsOf(s.Fitter).FixedWidth
 		shape = shape.After(cost)
 		sum.OutputWidth, sum.NonZeros = shape.Cols, shape.NonZeros
 	}
