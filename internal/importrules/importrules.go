@@ -181,7 +181,7 @@ var Allowed = map[string][]string{
 		"internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal",
 		"internal/threshold", "metrics"},
 	"internal/monotone": {"graph", "model"},
-	"internal/stacking": {"internal/solve"},
+	"internal/stacking": {"internal/solve", "internal/design", "model", "datasets"},
 
 	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
 	// hyperplanes.
