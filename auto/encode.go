@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -126,7 +125,7 @@ func (r *run) hashTerms(ctx context.Context) bool {
 		!contains[transformer.TFIDF](r.options.Preprocessing) {
 		return false
 	}
-	r.options.Preprocessing, r.views = hashed, newViews()
+	r.options.Preprocessing, r.memo.values = hashed, map[any]any{}
 	r.warnings = append(r.warnings, fmt.Sprintf("the terms of text are hashed to %d columns, because %v; drop text "+
 		"whose rows share no words", hashedTerms, err))
 	return true
@@ -234,68 +233,4 @@ func (r *sample) encodes(p representation) bool {
 	some := r.data.Select(rowblock.EvenlySpaced(r.data.Rows(), initialRows))
 	_, err := pipeline.Chain{Steps: r.encoded(r.options.Preprocessing, p.encode)}.Fit(context.Background(), some)
 	return err == nil
-}
-
-// supervised reports whether preprocessing maps its training rows by their targets.
-func supervised(fitted *pipeline.FittedChain) bool { return fitted.Training(0) != nil }
-
-// foldViews preprocesses the rows of each fold as a fit of a pipeline does: with steps fitted to the
-// training rows, which are mapped by the targets of other training rows.
-func (r *run) foldViews(
-	ctx context.Context, p representation, part datasets.Set, folds []datasets.Fold,
-) (*view, error) {
-	steps, err := r.cleaned(p)
-	if err != nil {
-		return nil, err
-	}
-	out := &view{supervised: true}
-	for lo, hi := 0, 0; lo < len(folds); lo = hi {
-		for hi = lo; hi < len(folds) && sameTraining(folds[lo], folds[hi]); hi++ {
-		}
-		data, err := crossFitted(ctx, steps, part, folds[lo].Train)
-		if err != nil {
-			return nil, err
-		}
-		out.parts = append(out.parts, viewPart{data, folds[lo:hi], indices(len(folds))[lo:hi]})
-		n, d := data.X.Dims()
-		out.bytes += 8 * int64(n) * int64(d)
-	}
-	return out, nil
-}
-
-// crossFitted returns all rows mapped by steps that are fitted to the training rows.
-func crossFitted(ctx context.Context, steps pipeline.Sequence, rows datasets.Set, train []int) (datasets.Set, error) {
-	from := rows.Select(train)
-	chain, err := pipeline.Chain{Steps: steps}.Fit(ctx, from)
-	if err != nil {
-		return rows, err
-	}
-	fitted := chain.(*pipeline.FittedChain)
-	out, err := mapped(ctx, fitted.Inference(), rows)
-	training := fitted.Training(0)
-	if err != nil || training == nil {
-		return out, err
-	}
-	own, err := training.Transform(ctx, from.X)
-	if err != nil {
-		return rows, err
-	}
-	dense, ok := out.X.(*mat.Dense)
-	if !ok {
-		n, _ := own.Dims()
-		order := indices(rows.Rows())
-		for i := range order {
-			if k, found := slices.BinarySearch(train, i); found {
-				order[i] = k
-			} else {
-				order[i] = n + i
-			}
-		}
-		out.X = sparse.Concat([]*sparse.CSR{own.(*sparse.CSR), out.X.(*sparse.CSR)}).Select(order)
-		return out, nil
-	}
-	for k, i := range train {
-		dense.SetRow(i, own.(*mat.Dense).RawRowView(k))
-	}
-	return out, nil
 }

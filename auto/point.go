@@ -1,14 +1,17 @@
 package auto
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -39,8 +42,7 @@ func penaltyOf(place int) float64 { return rounded(math.Pow(10, float64(place)/4
 
 // rounded rounds to three digits, for short YAML.
 func rounded(v float64) float64 {
-	var out float64
-	fmt.Sscanf(fmt.Sprintf("%.3g", v), "%g", &out)
+	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	return out
 }
 
@@ -63,25 +65,21 @@ func (r *run) gammaOf(ctx context.Context, p point) (float64, error) {
 
 // baseGamma returns γ by the rule of a kernel on the first rows of a representation.
 func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
-	key := kind.representation.name + " " + kind.rule
-	if known, ok := r.bases[key]; ok {
-		return known, nil
-	}
-	steps, err := r.cleaned(kind.representation)
-	if err != nil {
-		return 0, err
-	}
-	rule := transformer.NewRFF()
-	rule.Kernel, rule.Features = kernel.Name(kind.rule), 2
-	chain := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}
-	fitted, err := chain.Fit(ctx, r.first(initialRows))
-	if err != nil {
-		return 0, err
-	}
-	whole := fitted.(*pipeline.FittedChain)
-	_, last := whole.Step(whole.Len() - 1)
-	r.bases[key] = last.(*transformer.FittedRFF).Gamma()[0]
-	return r.bases[key], nil
+	return stored(ctx, &r.memo, kind.representation.name+" "+kind.rule, func() (float64, error) {
+		steps, err := r.cleaned(kind.representation)
+		if err != nil {
+			return 0, err
+		}
+		rule := transformer.NewRFF()
+		rule.Kernel, rule.Features = kernel.Name(kind.rule), 2
+		fitted, err := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}.Fit(ctx, r.first(initialRows))
+		if err != nil {
+			return 0, err
+		}
+		whole := fitted.(*pipeline.FittedChain)
+		_, last := whole.Step(whole.Len() - 1)
+		return last.(*transformer.FittedRFF).Gamma()[0], nil
+	})
 }
 
 // cleaned returns the preprocessing steps of a representation.
@@ -104,11 +102,9 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	if kind.learn.name != "" {
-		learn, err := r.learner(kind.representation, p.effort)
-		if err != nil {
-			return pipeline.Pipeline{}, err
-		}
+	if learn, err := r.learnStep(kind.representation, p.effort); err != nil {
+		return pipeline.Pipeline{}, err
+	} else if learn != nil {
 		steps = append(steps, pipeline.Step{Fitter: learn})
 	}
 	own, err := r.viewPipeline(ctx, p)
@@ -167,15 +163,79 @@ func (r *run) seeded(purpose string) param.Setting {
 	return param.Setting{Path: "seed", Value: int(r.seed(purpose))}
 }
 
-// unique returns the distinct points in their order.
-func unique(points []point) []point {
-	seen := map[point]bool{}
+// space is the search space, a lattice of γ and penalties for each recipe, with the metric.
+type space struct {
+	table      []recipe
+	transforms []string // of the targets, see [sample.tails]
+	metric     metrics.Metric
+}
+
+// neighborhood returns the grid points around p, with the given numbers and sizes of steps in γ and the
+// penalty, followed by those with each transform of the target.
+func (r *space) neighborhood(p point, gammas, gammaStep, penalties, penaltyStep int, transforms ...string) []point {
+	kind := r.table[p.recipe]
+	_, _, floor, most := kind.penalties()
+	if kind.rule == "" {
+		gammas = 0
+	}
 	var out []point
-	for _, p := range points {
-		if !seen[p] {
-			seen[p] = true
-			out = append(out, p)
+	for _, target := range append([]string{p.target}, transforms...) {
+		for g := -gammas; g <= gammas; g++ {
+			for a := -penalties; a <= penalties; a++ {
+				q := p
+				q.target, q.gamma, q.penalty = target, p.gamma+g*gammaStep, p.penalty+a*penaltyStep
+				if q.gamma >= -maxGamma && q.gamma <= maxGamma && q.penalty >= floor && q.penalty <= most &&
+					!slices.Contains(out, q) {
+					out = append(out, q)
+				}
+			}
 		}
 	}
 	return out
+}
+
+// compare orders candidates by score, best first, and candidates without a score last. Ties within
+// a recipe go to the stronger penalty, which needs fewer iterations and less precision.
+func (r *space) compare(a, b scored) int {
+	switch {
+	case math.IsNaN(a.mean) != math.IsNaN(b.mean):
+		if math.IsNaN(b.mean) {
+			return -1
+		}
+		return 1
+	case r.metric.Better(a.mean, b.mean):
+		return -1
+	case r.metric.Better(b.mean, a.mean):
+		return 1
+	}
+	p, q := a.point, b.point
+	weaker := cmp.Compare(p.penalty, q.penalty)
+	if r.table[p.recipe].penalty == "alpha" { // C decreases the penalty
+		weaker = -weaker
+	}
+	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
+		weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
+}
+
+// rank orders candidates by their number of rows, descending, then by score: scores on different
+// rows are not comparable. It does not depend on the order of evaluation.
+func (r *space) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) }
+
+// withinError reports whether the mean of s is within the given multiple of the leader's spread of the
+// leader's mean, or better.
+func (r *space) withinError(s, leader scored, times float64) bool {
+	margin := times * leader.spread
+	if r.metric.GreaterIsBetter {
+		return s.mean >= leader.mean-margin
+	}
+	return s.mean <= leader.mean+margin
+}
+
+// bestOf returns the best candidate; ok is false if none has a score.
+func (r *space) bestOf(list []scored) (best scored, ok bool) {
+	if len(list) == 0 {
+		return best, false
+	}
+	best = slices.MinFunc(list, r.compare)
+	return best, !math.IsNaN(best.mean)
 }

@@ -64,7 +64,6 @@ type representation struct {
 	encode string                   // what replaces onehot, see [sample.encoder]; "" for nothing
 	learn  part                     // learned step after preprocessing; unnamed: none
 	effort [efforts][]param.Setting // settings of learn for the first round, the next, and wide maps
-	family string                   // name shared by representations with a common first stage of learning; "" means name
 	scaled bool                     // whether learning sets the scale of γ to 1
 	dense  bool                     // whether it requires dense rows
 	alike  bool                     // whether it requires columns of one kind, and then comes first
@@ -116,7 +115,6 @@ type head struct {
 	calibrated    bool    // whether its scores are calibrated; only for a metric of probabilities
 	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
-	steps         int     // factor of its estimated time on dense maps until the time is measured
 	penalty       string  // name of the penalty parameter
 	low, high     int     // coarse grid of the penalty, in quarters of a decade
 	floor, most   int     // limits of extended grids
@@ -139,7 +137,7 @@ func (h head) modelPath(target string) string {
 // efforts is the number of levels of effort in representation learning.
 const efforts = 3
 
-func scales(more ...any) part { return newPart("ard", more...) }
+func ard(more ...any) part { return newPart("ard", more...) }
 
 var scalesEffort = [efforts][]param.Setting{
 	newPart("", "features", 200, "steps", 40, "restarts", 2).settings,
@@ -168,23 +166,23 @@ var machineEffort = [efforts][]param.Setting{
 // representations are listed in the order in which a small budget tries them.
 var representations = []representation{
 	{name: "zscores"},
-	{name: "columns", encode: encodeColumns, learn: scales("solve", "coordinate", "groups", "origin"),
+	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"),
 		effort: columnsEffort, scaled: true, only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
 	{name: "mixed", encode: encodeMixed, dense: true},
-	{name: "target scales", encode: encodeTargets, learn: scales(), effort: scalesEffort, family: "targets", scaled: true,
+	{name: "target scales", encode: encodeTargets, learn: ard(), effort: scalesEffort, scaled: true,
 		dense: true},
-	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	{name: "scales", learn: ard(), effort: scalesEffort, scaled: true, dense: true},
 	// random features are too few for the evidence of this kernel
-	{name: "laplacian scales", learn: scales("kernel", "laplacian", "solve", "exact", "steps", 30), effort: laplacianEffort,
+	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), effort: laplacianEffort,
 		scaled: true, dense: true, only: "laplacian"},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
 	{name: "hashed", encode: encodeHashed, dense: true},
 	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
-	{name: "ranked scales", scale: newPart("quantile"), learn: scales(), effort: scalesEffort, family: "ranked",
+	{name: "ranked scales", scale: newPart("quantile"), learn: ard(), effort: scalesEffort,
 		scaled: true, dense: true},
-	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	{name: "root scales", learn: ard("power", 0.5), effort: scalesEffort, scaled: true, dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
 	{name: "raw", scale: newPart("standardize", "std", false), dense: true, alike: true},
 }
@@ -276,7 +274,7 @@ func withCalibrated(heads []head) []head {
 var heads = withBalanced(withCalibrated([]head{
 	ridge, kernelRidge,
 	{name: "poisson", task: datasets.Regression, model: newPart("poisson"), penalty: "alpha", low: -24, high: -4,
-		floor: -32, most: 0, late: true, steps: 8},
+		floor: -32, most: 0, late: true},
 	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"),
 		penalty: "alpha", low: -20,
 		high: 8, floor: -40, most: 24, iterates: true},
@@ -286,10 +284,10 @@ var heads = withBalanced(withCalibrated([]head{
 		penalty: "C", low: -4, high: 12, floor: -12, most: 24, exact: true, late: true},
 	{name: "logistic", task: datasets.Classification, model: newPart("logistic"),
 		penalty: "C", low: -8, high: 12, floor: -16,
-		most: 24, late: true, probabilities: true, steps: 8},
+		most: 24, late: true, probabilities: true},
 	{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8,
 		floor: -16, most: 20,
-		late: true, steps: 8},
+		late: true},
 }))
 
 // table lists all recipes of a task in the order in which a small budget tries them: by the sum of

@@ -20,14 +20,51 @@ type sample struct {
 	classes int // 0 for regression
 	order   []int
 
-	mu     sync.Mutex // guards the following fields
-	taken  datasets.Set
-	folds  map[int][]datasets.Fold // by the number of rows
-	errors map[int]errorTerms      // of the folds
+	mu      sync.Mutex // guards divided
+	divided map[int]*division
 
 	// Rows from which representations are learned and that no fold tests on; nil if each fold uses
 	// its own training rows.
 	lessonRows []int
+}
+
+// division is some rows with their folds and the parts of the test rows that have a score each.
+type division struct {
+	data    datasets.Set
+	folds   []datasets.Fold
+	scores  []testPart
+	tested  int     // sum of the test rows of the folds
+	times   int     // number of repetitions of cross-validation
+	overlap float64 // test rows/training rows of a fold; 0 for a single fold
+	counted float64 // number of distinct test rows, (Σw)²/Σw² of weights w
+}
+
+// testPart contains positions among the test rows of a fold.
+type testPart struct {
+	fold int
+	at   []int
+}
+
+// rows returns the rows of score k.
+func (d *division) rows(k int) []int {
+	out := make([]int, len(d.scores[k].at))
+	for i, at := range d.scores[k].at {
+		out[i] = d.folds[d.scores[k].fold].Test[at]
+	}
+	return out
+}
+
+// cases returns the rows of score k among the test rows of one fold after the other.
+func (d *division) cases(k int) []int {
+	first := 0
+	for _, f := range d.folds[:d.scores[k].fold] {
+		first += len(f.Test)
+	}
+	out := slices.Clone(d.scores[k].at)
+	for i := range out {
+		out[i] += first
+	}
+	return out
 }
 
 // orderRows determines the order in which rounds use the rows: a round with n rows uses the first
@@ -78,57 +115,59 @@ func (r *sample) orderClasses() {
 	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
 }
 
-// part returns the first n rows of the order, in the order of the data.
-func (r *sample) part(n int) datasets.Set {
+// first selects the first n rows of the order, in the order of the data.
+func (r *sample) first(n int) datasets.Set {
 	if n >= r.data.Rows() {
 		return r.data
 	}
-	if r.taken.Rows() != n {
-		r.taken = r.first(n)
-	}
-	return r.taken
+	return r.data.Select(slices.Sorted(slices.Values(r.order[:n])))
 }
 
-// first selects the first n rows of the order.
-func (r *sample) first(n int) datasets.Set {
-	return r.data.Select(slices.Sorted(slices.Values(r.order[:min(n, len(r.order))])))
-}
-
-// partAndFolds returns the first n rows with their folds.
-func (r *sample) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	part := r.part(n)
-	if known, ok := r.folds[part.Rows()]; ok {
-		return part, known, nil
-	}
-	folds, err := r.split(part)
-	if err != nil {
-		return part, nil, err
-	}
-	r.withoutLessons(folds, part.Rows())
-	if len(folds) == 1 {
-		folds = splitTestRows(folds[0])
-	}
-	r.folds[part.Rows()], r.errors[part.Rows()] = folds, newErrorTerms(part.Weights, folds)
-	return part, folds, nil
-}
-
-// heldOutParts is the number of parts of the test rows of a single fold.
+// heldOutParts is the number of parts of the test rows of a single fold, so that the mean score has a standard error.
 const heldOutParts = 5
 
-// splitTestRows splits the test rows of a fold into parts with the same training rows, so that the
-// mean score has a standard error. [mergeFolds] fits them together.
-func splitTestRows(one datasets.Fold) []datasets.Fold {
-	out := make([]datasets.Fold, heldOutParts)
-	for k := range out {
-		out[k].Train = one.Train
+// divide returns the division of the first n rows.
+func (r *sample) divide(n int) (*division, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n = min(n, r.data.Rows())
+	if known := r.divided[n]; known != nil {
+		return known, nil
 	}
-	for i, row := range one.Test {
-		f := &out[i%heldOutParts]
-		f.Test = append(f.Test, row)
+	d := &division{data: r.first(n), times: 1}
+	var err error
+	if d.folds, err = r.split(d.data); err != nil {
+		return nil, err
 	}
-	return out
+	if folds, times := foldsOf(n); len(d.folds) == folds*times {
+		d.times = times
+	}
+	r.withoutLessons(d.folds, n)
+	train, sum, squares, seen := 0, 0.0, 0.0, map[int]bool{}
+	for k, f := range d.folds {
+		d.scores = append(d.scores, testPart{k, indices(len(f.Test))})
+		d.tested, train = d.tested+len(f.Test), train+len(f.Train)
+		for _, i := range f.Test {
+			w := 1.0
+			if d.data.Weights != nil {
+				w = d.data.Weights[i]
+			}
+			if !seen[i] {
+				seen[i], sum, squares = true, sum+w, squares+w*w
+			}
+		}
+	}
+	if d.counted = sum * sum / squares; len(d.folds) > 1 {
+		d.overlap = float64(d.tested) / float64(train)
+	} else {
+		d.scores = make([]testPart, heldOutParts)
+		for i := range d.folds[0].Test {
+			part := &d.scores[i%heldOutParts]
+			part.at = append(part.at, i)
+		}
+	}
+	r.divided[n] = d
+	return d, nil
 }
 
 const (
@@ -184,15 +223,6 @@ func foldsOf(rows int) (folds, times int) {
 		return 5, 1
 	}
 	return 3, 1
-}
-
-// timesDivided returns the number of repetitions of cross-validation.
-func (r *sample) timesDivided(rows int) int {
-	if r.options.TimeOrdered {
-		return 1
-	}
-	_, times := foldsOf(rows)
-	return times
 }
 
 // Large data are tested on a single held-out part, about heldOut rows but at most a quarter: its

@@ -8,42 +8,45 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// view contains the first rows of the order, preprocessed and transformed by a representation,
-// shared by all its recipes. Preprocessing uses all rows if it does not use their targets. Steps that
-// use the targets exclude test rows, see [run.foldViews] and [run.lessons].
-type view struct {
-	parts      []viewPart
-	bytes      int64
-	supervised bool // whether preprocessing uses the targets
-}
+// view contains the first rows of the order, preprocessed and transformed by a representation, shared by all its
+// recipes: one part for all folds, or one for each. Preprocessing uses all rows if it does not use their targets.
+// Steps that use the targets are fitted to the training rows of each fold, or to rows that no fold tests on.
+type view []viewPart
 
-// viewPart contains the rows of some folds.
+// viewPart contains the rows of some folds, of which the first has a number.
 type viewPart struct {
-	data    datasets.Set
-	folds   []datasets.Fold
-	numbers []int // indices of the folds
+	data  datasets.Set
+	folds []datasets.Fold
+	first int
 }
 
-// viewKey identifies a view.
-type viewKey struct {
-	representation string
-	rows, effort   int
-}
+// viewKey identifies a view; cleanKey and shapeKey preprocessing and its output, learnedKey a learned step.
+type (
+	viewKey struct {
+		representation string
+		rows, effort   int
+	}
+	cleanKey   struct{ scale, encode string }
+	shapeKey   cleanKey
+	learnedKey struct {
+		representation string
+		effort         int
+	}
+)
 
-// views caches views and fitted representations. Each is computed once, also for concurrent
-// callers.
-type views struct {
-	mu      sync.Mutex
-	clean   map[viewKey]*lazyValue[*pipeline.FittedChain]     // preprocessing by scale, fitted to all rows
-	views   map[viewKey]*lazyValue[*view]                     // views
-	learned map[viewKey]*lazyValue[[]transformer.Transformer] // learned steps by family, one for each part of the view
-	bytes   int64
+// memo stores values by key, each a *lazyValue. Each is computed once, also for concurrent callers.
+type memo struct {
+	mu     sync.Mutex
+	values map[any]any
 }
 
 // lazyValue is a value computed by the first caller while others wait. If the context ends, the next
@@ -70,75 +73,43 @@ func (m *lazyValue[T]) get(ctx context.Context, make func() (T, error)) (T, erro
 	return value, err
 }
 
-// maxViewBytes is the maximum size of the cached views in bytes.
-const maxViewBytes = 512 << 20
-
-func newViews() views {
-	return views{clean: map[viewKey]*lazyValue[*pipeline.FittedChain]{}, views: map[viewKey]*lazyValue[*view]{},
-		learned: map[viewKey]*lazyValue[[]transformer.Transformer]{}}
+// stored returns the value of a key, which make computes.
+func stored[T any](ctx context.Context, m *memo, key any, make func() (T, error)) (T, error) {
+	m.mu.Lock()
+	value, ok := m.values[key].(*lazyValue[T])
+	if !ok {
+		value = &lazyValue[T]{}
+		m.values[key] = value
+	}
+	m.mu.Unlock()
+	return value.get(ctx, make)
 }
 
-// shrink drops all views if there are too many. No view may be in use.
-func (v *views) shrink() {
-	if v.bytes > maxViewBytes {
-		v.views, v.bytes = map[viewKey]*lazyValue[*view]{}, 0
+// dropViews drops the views of other numbers of rows. None may be in use.
+func (m *memo) dropViews(rows int) {
+	for key := range m.values {
+		if v, ok := key.(viewKey); ok && v.rows != rows {
+			delete(m.values, key)
+		}
 	}
 }
 
-// ready returns a computed view, nil if there is none.
-func (v *views) ready(key viewKey) *view {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if m := v.views[key]; m != nil && m.done.Load() {
-		return m.value
-	}
-	return nil
-}
-
-// knows reports whether the learned steps of a view are computed or being computed.
-func (v *views) knows(key viewKey) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.learned[key] != nil
-}
-
-// cacheEntry returns the cache entry of a key.
-func cacheEntry[T any](mu *sync.Mutex, all map[viewKey]*lazyValue[T], key viewKey) *lazyValue[T] {
-	mu.Lock()
-	defer mu.Unlock()
-	m := all[key]
-	if m == nil {
-		m = &lazyValue[T]{}
-		all[key] = m
-	}
-	return m
-}
-
-// viewOf returns the view of a representation. It may be called concurrently.
-func (r *run) viewOf(ctx context.Context, p representation, rows, effort int) (*view, error) {
+// viewOf returns the view of a representation of the given rows. It may be called concurrently.
+func (r *run) viewOf(ctx context.Context, p representation, rows, effort int) (view, error) {
 	if p.learn.name == "" {
 		effort = 0
 	}
-	key := viewKey{p.name, rows, effort}
-	v := &r.views
-	return cacheEntry(&v.mu, v.views, key).get(ctx, func() (out *view, err error) {
-		if p.learn.name == "" {
-			out, err = r.cleanView(ctx, p, rows)
-		} else {
-			out, err = r.learnedView(ctx, p, rows, effort)
+	return stored(ctx, &r.memo, viewKey{p.name, rows, effort}, func() (view, error) {
+		if p.learn.name != "" {
+			return r.learnedView(ctx, p, rows, effort)
 		}
-		if err == nil {
-			v.mu.Lock()
-			v.bytes += out.bytes
-			v.mu.Unlock()
-		}
-		return out, err
+		return r.cleanView(ctx, p, rows)
 	})
 }
 
 // cleanView returns the view of a representation without a learned part.
-func (r *run) cleanView(ctx context.Context, p representation, rows int) (*view, error) {
-	part, folds, err := r.partAndFolds(rows)
+func (r *run) cleanView(ctx context.Context, p representation, rows int) (out view, err error) {
+	d, err := r.divide(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -146,42 +117,86 @@ func (r *run) cleanView(ctx context.Context, p representation, rows int) (*view,
 	if err != nil {
 		return nil, err
 	}
-	if supervised(fitted) {
-		return r.foldViews(ctx, p, part, folds)
+	if !supervised(fitted) {
+		data, err := mapped(ctx, fitted, d.data)
+		return view{{data, d.folds, 0}}, err
 	}
-	if part, err = r.clean(ctx, p, part); err != nil {
-		return nil, err
+	steps, err := r.cleaned(p)
+	for k, f := range d.folds {
+		if err != nil {
+			return nil, err
+		}
+		part := viewPart{folds: d.folds[k : k+1], first: k}
+		part.data, err = crossFitted(ctx, steps, d.data, f.Train)
+		out = append(out, part)
 	}
-	n, d := part.X.Dims()
-	return &view{parts: []viewPart{{part, folds, indices(len(folds))}}, bytes: 8 * int64(n) * int64(d)}, nil
+	return out, err
 }
 
-// clean preprocesses rows for a representation.
-func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (datasets.Set, error) {
-	fitted, err := r.cleaner(ctx, p)
-	if err != nil || fitted.Len() == 0 {
-		return rows, err
+// learnedView returns the view of a representation with a learned part.
+func (r *run) learnedView(ctx context.Context, p representation, rows, effort int) (out view, err error) {
+	cleaned, err := r.viewOf(ctx, p.unlearned(), rows, 0)
+	if err != nil {
+		return nil, err
 	}
-	return mapped(ctx, fitted, rows)
+	step, shared, err := r.learner(ctx, p, effort)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range cleaned {
+		if shared {
+			t, err := r.learnedFromAll(ctx, p, effort)
+			if err != nil {
+				return nil, err
+			}
+			part.data, err = mapped(ctx, t, part.data)
+			return view{part}, err
+		}
+		for k, f := range part.folds {
+			t, err := r.learn(ctx, p, step, part.data.Select(f.Train))
+			if err != nil {
+				return nil, err
+			}
+			data, err := mapped(ctx, t, part.data)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, viewPart{data, part.folds[k : k+1], part.first + k})
+		}
+	}
+	return out, nil
 }
 
 // cleaner returns the preprocessing steps of a representation, fitted to all rows.
 func (r *run) cleaner(ctx context.Context, p representation) (*pipeline.FittedChain, error) {
-	return cacheEntry(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name + " " + p.encode}).get(ctx,
-		func() (*pipeline.FittedChain, error) {
-			steps, err := r.cleaned(p)
-			if err != nil || len(steps) == 0 {
-				return &pipeline.FittedChain{}, err
-			}
-			fitted, err := pipeline.Chain{Steps: steps}.Fit(ctx, r.data)
-			if err != nil {
-				return nil, err
-			}
-			return fitted.(*pipeline.FittedChain), nil
-		})
+	return stored(ctx, &r.memo, cleanKey{p.scale.name, p.encode}, func() (*pipeline.FittedChain, error) {
+		steps, err := r.cleaned(p)
+		if err != nil || len(steps) == 0 {
+			return &pipeline.FittedChain{}, err
+		}
+		fitted, err := pipeline.Chain{Steps: steps}.Fit(ctx, r.data)
+		if err != nil {
+			return nil, err
+		}
+		return fitted.(*pipeline.FittedChain), nil
+	})
 }
 
-// fittedSteps returns the steps of a representation, fitted to all rows.
+// shapeOf returns the shape of a few rows that were preprocessed for a representation.
+func (r *run) shapeOf(ctx context.Context, p representation) (datasets.Shape, error) {
+	const rows = 100 // of which the nonzeros of all are estimated
+	return stored(ctx, &r.memo, shapeKey{p.scale.name, p.encode}, func() (datasets.Shape, error) {
+		fitted, err := r.cleaner(ctx, p)
+		if err != nil {
+			return datasets.Shape{}, err
+		}
+		some, err := mapped(ctx, fitted, r.first(rows))
+		return some.Shape(), err
+	})
+}
+
+// fittedSteps returns the steps of a representation, fitted to all rows. Steps that map training rows by the targets
+// of others are not fitted.
 func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pipeline.Sequence, error) {
 	chain, err := r.cleaner(ctx, p)
 	if err != nil {
@@ -191,30 +206,24 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 	if err != nil {
 		return nil, err
 	}
-	if supervised(chain) { // the fit maps its training rows by the targets of others
-		if p.learn.name == "" {
-			return steps, nil
+	step, _, err := r.learner(ctx, p, effort)
+	if err != nil {
+		return nil, err
+	}
+	if !supervised(chain) {
+		for i := range steps {
+			_, fitted := chain.Step(i)
+			steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
 		}
-		learn, err := r.learner(p, effort)
-		return append(steps, pipeline.Step{Fitter: learn}), err
+		if step != nil {
+			learned, err := r.learnedFromAll(ctx, p, effort)
+			return append(steps, pipeline.Step{Fitter: pipeline.Frozen{Spec: step, Fitted: learned}}), err
+		}
 	}
-	for i := range steps {
-		_, fitted := chain.Step(i)
-		steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
+	if step != nil {
+		steps = append(steps, pipeline.Step{Fitter: step})
 	}
-	if p.learn.name == "" {
-		return steps, nil
-	}
-	learn, err := r.learner(p, effort)
-	if err != nil {
-		return nil, err
-	}
-	learned, err := r.learnFrom(ctx, viewKey{p.familyName(), 0, effort}, p, learn,
-		func() ([]datasets.Set, error) { return r.allRows(ctx, p) })
-	if err != nil {
-		return nil, err
-	}
-	return append(steps, pipeline.Step{Fitter: pipeline.Frozen{Spec: learn, Fitted: learned[0]}}), nil
+	return steps, nil
 }
 
 // unlearned returns the representation without its learned part.
@@ -228,126 +237,71 @@ func (p representation) unlearned() representation {
 	return representations[at]
 }
 
-// familyName returns the common name of all representations that learn the same.
-func (p representation) familyName() string {
-	if p.family != "" {
-		return p.family
+// learner returns the learning step of a representation, nil if there is none, and whether all folds share it.
+func (r *run) learner(ctx context.Context, p representation, effort int) (step transformer.Fitter, shared bool,
+	err error) {
+	if step, err = r.learnStep(p, effort); step == nil || err != nil {
+		return nil, false, err
 	}
-	return p.name
+	chain, err := r.cleaner(ctx, p)
+	return step, r.lessonRows != nil && err == nil && !supervised(chain), err
 }
 
-// learner returns the learning step of a representation.
-func (r *run) learner(p representation, effort int) (transformer.Fitter, error) {
+// learnStep returns the learning step of a representation, nil if there is none.
+func (r *run) learnStep(p representation, effort int) (transformer.Fitter, error) {
+	if p.learn.name == "" {
+		return nil, nil
+	}
 	return p.learn.fitter(append(slices.Clone(p.effort[effort]), param.Setting{Path: "rows", Value: r.lessonCount()},
 		r.seeded("learn"))...)
 }
 
-// learnedView learns a representation once for all folds from reserved rows, or from the training
-// rows of each fold.
-func (r *run) learnedView(ctx context.Context, p representation, rows, effort int) (*view, error) {
-	cleaned, err := r.viewOf(ctx, p.unlearned(), rows, 0)
-	if err != nil {
-		return nil, err
+// learning reports whether the learned part of a representation is known or being learned: that for a view of the given
+// rows or, if rows is 0 or all folds share it, that from all rows.
+func (r *run) learning(p representation, rows, effort int) (known bool) {
+	r.memo.mu.Lock()
+	defer r.memo.mu.Unlock()
+	if _, known = r.memo.values[learnedKey{p.name, effort}]; !known && rows > 0 {
+		_, known = r.memo.values[viewKey{p.name, rows, effort}]
 	}
-	learn, err := r.learner(p, effort)
-	if err != nil {
-		return nil, err
-	}
-	fitted, err := r.learnFrom(ctx, r.learnedKey(cleaned, p, rows, effort), p, learn,
-		func() ([]datasets.Set, error) { return r.lessons(ctx, p, cleaned) })
-	if err != nil {
-		return nil, err
-	}
-	out := &view{supervised: cleaned.supervised}
-	for k, t := range fitted {
-		part := cleaned.parts[min(k, len(cleaned.parts)-1)]
-		if len(fitted) > len(cleaned.parts) {
-			part.folds, part.numbers = part.folds[k:k+1], []int{k}
-		}
-		if part.data, err = mapped(ctx, t, part.data); err != nil {
+	return known
+}
+
+// learnedFromAll returns the learned step of a representation, fitted to all rows.
+func (r *run) learnedFromAll(ctx context.Context, p representation, effort int) (transformer.Transformer, error) {
+	return stored(ctx, &r.memo, learnedKey{p.name, effort}, func() (transformer.Transformer, error) {
+		chain, err := r.cleaner(ctx, p)
+		if err != nil {
 			return nil, err
 		}
-		out.parts = append(out.parts, part)
-		out.bytes += cleaned.bytes
-	}
-	return out, nil
-}
-
-// learnedKey identifies the learned part of a representation: if rows are reserved for it, it does
-// not depend on the folds.
-func (r *run) learnedKey(cleaned *view, p representation, rows, effort int) viewKey {
-	if r.lessonRows != nil && !cleaned.supervised {
-		rows = 0
-	}
-	return viewKey{p.familyName(), rows, effort}
-}
-
-// lessons returns the rows for representation learning: all rows, from which the step samples those
-// that no fold tests on, or the training rows of each fold.
-func (r *run) lessons(ctx context.Context, p representation, cleaned *view) (out []datasets.Set, err error) {
-	if cleaned.supervised {
-		for _, part := range cleaned.parts {
-			out = append(out, part.data.Select(part.folds[0].Train))
-		}
-		return out, nil
-	}
-	if r.lessonRows != nil {
-		return r.allRows(ctx, p)
-	}
-	whole := cleaned.parts[0]
-	for _, f := range whole.folds {
-		out = append(out, whole.data.Select(f.Train))
-	}
-	return out, nil
-}
-
-// allRows returns all rows, preprocessed.
-func (r *run) allRows(ctx context.Context, p representation) ([]datasets.Set, error) {
-	data, err := r.clean(ctx, p, r.data)
-	return []datasets.Set{data}, err
-}
-
-// learnFrom fits a step to each of its lessons. Steps of one family share the first stage of their
-// fits.
-func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter,
-	lessons func() ([]datasets.Set, error)) ([]transformer.Transformer, error) {
-	derived, derives := step.(transformer.TwoStageFitter)
-	learner := step
-	if derives {
-		learner = derived.FirstStage()
-	}
-	learned, err := cacheEntry(&r.views.mu, r.views.learned, key).get(ctx,
-		func() (out []transformer.Transformer, err error) {
-			from, err := lessons()
-			if err != nil {
-				return nil, err
-			}
-			began, work := time.Now(), 0.0
-			for _, data := range from {
-				t, err := learner.Fit(ctx, data)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, t)
-				work += costOf(learner, data.Shape())
-			}
-			r.notePace(p.learn.name, work, time.Since(began).Seconds())
-			return out, nil
-		})
-	if err != nil || !derives {
-		return learned, err
-	}
-	out := make([]transformer.Transformer, len(learned))
-	for k, t := range learned {
-		if out[k], err = derived.FinishFit(t); err != nil {
+		data, err := mapped(ctx, chain, r.data)
+		if err != nil {
 			return nil, err
 		}
+		step, _, err := r.learner(ctx, p, effort)
+		if err != nil {
+			return nil, err
+		}
+		return r.learn(ctx, p, step, data)
+	})
+}
+
+// learn fits the learning step of a representation and notes its pace.
+func (r *run) learn(ctx context.Context, p representation, step transformer.Fitter, data datasets.Set) (
+	transformer.Transformer, error) {
+	began := time.Now()
+	t, err := step.Fit(ctx, data)
+	if err == nil {
+		r.notePace(p.learn.name, costOf(step, data.Shape()), time.Since(began).Seconds())
 	}
-	return out, nil
+	return t, err
 }
 
 // mapped returns a set with the transformed inputs.
 func mapped(ctx context.Context, t transformer.Transformer, data datasets.Set) (datasets.Set, error) {
+	if chain, ok := t.(*pipeline.FittedChain); ok && chain.Len() == 0 {
+		return data, nil
+	}
 	X, err := t.Transform(ctx, data.X)
 	if err != nil {
 		return data, err
@@ -364,6 +318,44 @@ func mapped(ctx context.Context, t transformer.Transformer, data datasets.Set) (
 	}
 	data.X, data.Schema.Targets = X, targets
 	return data, nil
+}
+
+// supervised reports whether preprocessing maps its training rows by their targets.
+func supervised(fitted *pipeline.FittedChain) bool { return fitted.Training(0) != nil }
+
+// crossFitted returns all rows mapped by steps that are fitted to the training rows, which are mapped by the targets
+// of other training rows, as in the fit of a pipeline.
+func crossFitted(ctx context.Context, steps pipeline.Sequence, rows datasets.Set, train []int) (datasets.Set, error) {
+	from := rows.Select(train)
+	chain, err := pipeline.Chain{Steps: steps}.Fit(ctx, from)
+	if err != nil {
+		return rows, err
+	}
+	fitted := chain.(*pipeline.FittedChain)
+	out, err := mapped(ctx, fitted.Inference(), rows)
+	training := fitted.Training(0)
+	if err != nil || training == nil {
+		return out, err
+	}
+	own, err := training.Transform(ctx, from.X)
+	if err != nil {
+		return rows, err
+	}
+	if dense, ok := out.X.(*mat.Dense); ok {
+		for k, i := range train {
+			dense.SetRow(i, own.(*mat.Dense).RawRowView(k))
+		}
+		return out, nil
+	}
+	order := indices(rows.Rows())
+	for i := range order {
+		order[i] += len(train)
+	}
+	for k, i := range train {
+		order[i] = k
+	}
+	out.X = sparse.Concat([]*sparse.CSR{own.(*sparse.CSR), out.X.(*sparse.CSR)}).Select(order)
+	return out, nil
 }
 
 // indices returns 0 … n−1.

@@ -44,7 +44,7 @@ func TestViewsSeeNoTestTargets(t *testing.T) {
 		for _, name := range []string{"scales", "ranked scales", "machine"} {
 			data := noise(n, 3)
 			o := NewOptions()
-			view := func(y []float64) *view {
+			view := func(y []float64) view {
 				changed := data
 				changed.Y = y
 				r, err := newRun(changed, o)
@@ -58,7 +58,7 @@ func TestViewsSeeNoTestTargets(t *testing.T) {
 				return v
 			}
 			before := view(data.Y)
-			for k, part := range before.parts {
+			for k, part := range before {
 				test := make([]bool, n)
 				for _, f := range part.folds {
 					for _, i := range f.Test {
@@ -73,10 +73,10 @@ func TestViewsSeeNoTestTargets(t *testing.T) {
 						rest[i] += 5 * data.X.At(i, 1)
 					}
 				}
-				if after := view(other); !mat.Equal(part.data.X, after.parts[k].data.X) {
+				if after := view(other); !mat.Equal(part.data.X, after[k].data.X) {
 					t.Errorf("%s of %d rows: other targets of the test rows of part %d change its rows", name, n, k)
 				}
-				if after := view(rest); mat.Equal(part.data.X, after.parts[k].data.X) {
+				if after := view(rest); mat.Equal(part.data.X, after[k].data.X) {
 					t.Errorf("%s of %d rows: other targets of the training rows of part %d change nothing", name, n, k)
 				}
 				if n < minSharedLessons {
@@ -96,13 +96,13 @@ func TestLessonsAreNotTestedOn(t *testing.T) {
 	}
 	lessons := r.lessonRows
 	for _, rows := range []int{2000, n} {
-		_, folds, err := r.partAndFolds(rows)
+		d, err := r.divide(rows)
 		if err != nil {
 			t.Fatal(err)
 		}
 		numbers := slices.Sorted(slices.Values(r.order[:rows]))
 		tested := 0
-		for _, f := range folds {
+		for _, f := range d.folds {
 			tested += len(f.Test)
 			for _, i := range f.Test {
 				if _, found := slices.BinarySearch(lessons, numbers[i]); found {
