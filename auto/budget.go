@@ -17,8 +17,7 @@ import (
 const (
 	maxFinalShare  = 0.45 // maximum time of the final fit of a recipe; slower recipes are skipped
 	widthShare     = 0.7  // time reserved for wider maps, if the leader is narrow
-	finalShare     = 0.6  // of the time left that a final fit may use,
-	exactShare     = 0.9  // one with an exact kernel, whose cost is known more precisely,
+	finalShare     = 0.7  // of the time left that a final fit may use,
 	keepShare      = 0.05 // and one after a round, to have a model
 	minRetryShare  = 0.03 // minimum time left for another attempt of a final fit
 	softMargin     = 0.06 // for the work after the iterations of a final fit, which stop early by it
@@ -194,34 +193,50 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	kind, effort := r.table[points[0].recipe], points[0].effort
+	kind := r.table[points[0].recipe]
 	shape, err := r.shapeOf(ctx, kind.representation)
 	if err != nil {
 		return 0, err
 	}
-	work := 0.0
-	if step, shared, err := r.learner(ctx, kind.representation, effort); err != nil {
-		return 0, err
-	} else if step != nil && !r.learning(kind.representation, d.data.Rows(), effort) {
-		for _, f := range d.folds {
-			if shape.Rows = len(f.Train); shared {
-				shape.Rows = r.data.Rows()
-			}
-			if work += costOf(step, shape); shared {
-				break
-			}
+	sum := 0.0
+	for k, f := range d.folds {
+		took, shared, err := r.expectedLearning(ctx, kind.representation, len(f.Train))
+		if err != nil {
+			return 0, err
+		}
+		if sum += took; k == 0 && shared {
+			break
 		}
 	}
 	list := make([]pipeline.Pipeline, len(points))
 	for i, p := range points {
-		if list[i], err = r.viewPipeline(ctx, p); err != nil {
+		if list[i], err = r.mapAndModel(ctx, p); err != nil {
 			return 0, err
 		}
 	}
-	learning, _ := r.paceOf(kind.learn.name)
 	own, _ := r.paceOf(kindOf(kind))
-	return learning*work + own*r.trialWork(points, list, shape, d.folds) +
-		minFitSeconds*float64(len(points)*len(d.folds)), nil
+	return sum + own*r.trialWork(points, list, shape, d.folds) + minFitSeconds*float64(len(points)*len(d.folds)), nil
+}
+
+// expectedLearning estimates the seconds of the learned step of a representation, 0 if it is known, and reports whether
+// it is learned once for all folds.
+func (r *run) expectedLearning(ctx context.Context, p representation, rows int) (float64, bool, error) {
+	step, shared, err := r.learner(ctx, p)
+	if step == nil || err != nil {
+		return 0, true, err
+	}
+	shape, err := r.shapeOf(ctx, p)
+	if shape.Rows = rows; shared {
+		shape.Rows = r.data.Rows()
+	}
+	r.memo.mu.Lock()
+	_, known := r.memo.values[learnedKey{p.name, ""}]
+	r.memo.mu.Unlock()
+	if known && shape.Rows == r.data.Rows() {
+		return 0, shared, err
+	}
+	pace, _ := r.paceOf("learn " + p.name)
+	return pace * costOf(step, shape), shared, err
 }
 
 // costOf returns the cost of fitting a step, 0 if undeclared.
@@ -248,24 +263,13 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 			own = math.Sqrt(own * fast)
 		}
 	}
-	took := own * flops
-	if step, _, err := r.learner(ctx, kind.representation, p.effort); err != nil {
-		return 0, err
-	} else if step != nil && !r.learning(kind.representation, 0, p.effort) {
-		shape, err := r.shapeOf(ctx, kind.representation)
-		if err != nil {
-			return 0, err
-		}
-		shape.Rows = r.data.Rows()
-		learning, _ := r.paceOf(kind.learn.name)
-		took += learning * costOf(step, shape)
-	}
-	return took, nil
+	learning, _, err := r.expectedLearning(ctx, kind.representation, r.data.Rows())
+	return own*flops + learning, err
 }
 
 // fitWork estimates the flops of a fit to the given rows after the representation.
 func (r *run) fitWork(ctx context.Context, p point, rows int) (float64, error) {
-	own, err := r.viewPipeline(ctx, p)
+	own, err := r.mapAndModel(ctx, p)
 	if err != nil {
 		return 0, err
 	}

@@ -99,12 +99,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int) (spec pipeline.P
 	if spec, err = r.pipelineOf(ctx, p); err != nil {
 		return spec, nil, err
 	}
-	fitting, err := r.viewPipeline(ctx, p)
-	if err != nil {
-		return spec, nil, err
-	}
-	ready, err := r.fittedSteps(ctx, kind.representation, p.effort)
-	fitting.Steps = append(ready, fitting.Steps...)
+	fitting, err := r.finalPipeline(ctx, p)
 	const wide = 2048 // features, of which float32 halves the time and does not change the scores noticeably
 	if kind.size != "" && !kind.sparse() && p.size >= wide {
 		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32
@@ -185,9 +180,6 @@ func (r *run) widest(ctx context.Context, e ensemble, most, share float64) (floa
 	best := 0.0
 	if !r.timed() {
 		return 1, nil
-	}
-	if share == finalShare && len(e.members) == 1 && r.table[e.members[0].recipe].mapping.exact {
-		share = exactShare
 	}
 	before := -1.0
 	for _, scale := range scales {
@@ -270,7 +262,7 @@ func (r *run) decide(ctx context.Context) error {
 	const folds = 3
 	in := *r.incumbent
 	if r.classes != 2 || r.metric.Requires != metrics.Predictions || r.metric.Name == "accuracy" || r.options.Exportable ||
-		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > exactShare*r.secondsLeft() {
+		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > finalShare*r.secondsLeft() {
 		return nil
 	}
 	limited, cancel := r.withDeadline(ctx, r.hardDeadline())

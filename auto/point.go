@@ -17,12 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// point is a candidate: a recipe, the size of its map, the effort of learning, and lattice
-// coordinates of γ and the penalty.
+// point is a candidate: a recipe, the size of its map, and lattice coordinates of γ and the
+// penalty.
 type point struct {
 	recipe  int    // index in run.table
 	size    int    // size of the map
-	effort  int    // effort of representation learning
 	gamma   int    // half octaves of γ for squared distances, relative to the rule
 	penalty int    // quarters of a decade
 	target  string // transform of the target, as in meta.Target, and limitedSuffix with limits; "" for none
@@ -89,31 +88,88 @@ func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
 		steps = r.encoded(steps, p.encode)
 	}
 	if p.scale.name == "" {
-		return rescaled(steps, nil), nil
+		return slices.Clone(steps), nil
 	}
 	scale, err := p.scale.fitter()
-	return rescaled(steps, scale), err
+	return replaced(steps, func(fitter transformer.Fitter) []pipeline.Step {
+		if _, ok := fitter.(transformer.Standardize); ok {
+			return pipeline.Steps(scale)
+		}
+		return nil
+	}), err
 }
 
-// pipelineOf returns the pipeline of a point: preprocessing, learned steps, map and model.
+// pipelineOf returns the pipeline of a point: preprocessing, learned step, map and model.
 func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
 	steps, err := r.cleaned(kind.representation)
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	if learn, err := r.learnStep(kind.representation, p.effort); err != nil {
+	if step, err := r.learnStep(kind.representation); err != nil {
 		return pipeline.Pipeline{}, err
-	} else if learn != nil {
-		steps = append(steps, pipeline.Step{Fitter: learn})
+	} else if step != nil {
+		steps = append(steps, pipeline.Step{Fitter: step})
 	}
-	own, err := r.viewPipeline(ctx, p)
+	own, err := r.mapAndModel(ctx, p)
 	own.Steps = append(steps, own.Steps...)
 	return own, err
 }
 
-// viewPipeline returns the pipeline of a point after its representation: map and model.
-func (r *run) viewPipeline(ctx context.Context, p point) (pipeline.Pipeline, error) {
+// trialPipeline returns the pipeline of a point on the rows of [run.cleanedRows].
+func (r *run) trialPipeline(ctx context.Context, p point) (pipeline.Pipeline, error) {
+	return r.withKnownSteps(ctx, p, false)
+}
+
+// finalPipeline returns the pipeline of a point whose steps are fitted to all rows already.
+func (r *run) finalPipeline(ctx context.Context, p point) (pipeline.Pipeline, error) {
+	return r.withKnownSteps(ctx, p, true)
+}
+
+func (r *run) withKnownSteps(ctx context.Context, p point, all bool) (out pipeline.Pipeline, err error) {
+	kind := r.table[p.recipe].representation
+	if out, err = r.mapAndModel(ctx, p); err != nil {
+		return out, err
+	}
+	chain, err := r.cleaner(ctx, kind)
+	if err != nil {
+		return out, err
+	}
+	steps, err := r.cleaned(kind)
+	if err != nil {
+		return out, err
+	}
+	for i := range steps {
+		if _, fitted := chain.Step(i); all && !supervised(chain) {
+			steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
+		}
+	}
+	if !all && !supervised(chain) {
+		steps = nil // the rows are preprocessed
+	}
+	step, shared, err := r.learner(ctx, kind)
+	if err != nil {
+		return out, err
+	}
+	switch {
+	case step == nil:
+	case shared, all && !supervised(chain):
+		t, err := r.learnedFromAll(ctx, kind, step)
+		if err != nil {
+			return out, err
+		}
+		steps = append(steps, pipeline.Step{Fitter: pipeline.Frozen{Spec: step, Fitted: t}})
+	case all:
+		steps = append(steps, pipeline.Step{Fitter: step})
+	default:
+		steps = append(steps, pipeline.Step{Fitter: learned{step, r, kind}})
+	}
+	out.Steps = append(steps, out.Steps...)
+	return out, nil
+}
+
+// mapAndModel returns the map and the model of a point.
+func (r *run) mapAndModel(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
 	var steps pipeline.Sequence
 	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
@@ -213,8 +269,7 @@ func (r *space) compare(a, b scored) int {
 	if r.table[p.recipe].penalty == "alpha" { // C decreases the penalty
 		weaker = -weaker
 	}
-	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
-		weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
+	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
 }
 
 // rank orders candidates by their number of rows, descending, then by score: scores on different

@@ -60,14 +60,13 @@ func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
 // representation is the preprocessing of the inputs before the map.
 type representation struct {
 	name   string
-	scale  part                     // replaces standardize; unnamed: preprocessing stays as it is
-	encode string                   // what replaces onehot, see [sample.encoder]; "" for nothing
-	learn  part                     // learned step after preprocessing; unnamed: none
-	effort [efforts][]param.Setting // settings of learn for the first round, the next, and wide maps
-	scaled bool                     // whether learning sets the scale of γ to 1
-	dense  bool                     // whether it requires dense rows
-	alike  bool                     // whether it requires columns of one kind, and then comes first
-	only   string                   // rule of the maps that it is for; "" means all but columns
+	scale  part   // replaces standardize; unnamed: preprocessing stays as it is
+	encode string // what replaces onehot, see [sample.encoder]; "" for nothing
+	learn  part   // learned step after preprocessing; unnamed: none
+	scaled bool   // whether learning sets the scale of γ to 1
+	dense  bool   // whether it requires dense rows
+	alike  bool   // whether it requires columns of one kind, and then comes first
+	only   string // rule of the maps that it is for; "" means all but columns
 }
 
 // mapping is the feature map of a recipe, or none.
@@ -134,57 +133,25 @@ func (h head) modelPath(target string) string {
 	return h.model.name
 }
 
-// efforts is the number of levels of effort in representation learning.
-const efforts = 3
-
 func ard(more ...any) part { return newPart("ard", more...) }
 
-var scalesEffort = [efforts][]param.Setting{
-	newPart("", "features", 200, "steps", 40, "restarts", 2).settings,
-	newPart("", "features", 400, "steps", 60).settings,
-	newPart("", "features", 600, "steps", 80).settings,
-}
-
-var laplacianEffort = [efforts][]param.Setting{
-	newPart("", "part", 1000).settings,
-	newPart("", "part", 2000).settings,
-	newPart("", "part", 3000).settings,
-}
-
-var columnsEffort = [efforts][]param.Setting{
-	newPart("", "part", 1000).settings,
-	newPart("", "part", 2000).settings,
-	newPart("", "part", 2500).settings,
-}
-
-var machineEffort = [efforts][]param.Setting{
-	newPart("", "part", 1000).settings,
-	newPart("", "part", 2000).settings,
-	newPart("", "part", 4000).settings,
-}
-
-// representations are listed in the order in which a small budget tries them.
+// representations are listed in the order in which a small budget tries them. The last one requires columns of one
+// kind, and then comes first.
 var representations = []representation{
 	{name: "zscores"},
-	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"),
-		effort: columnsEffort, scaled: true, only: ruleColumns},
+	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin", "part", 2000),
+		scaled: true, only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
-	{name: "mixed", encode: encodeMixed, dense: true},
-	{name: "target scales", encode: encodeTargets, learn: ard(), effort: scalesEffort, scaled: true,
-		dense: true},
-	{name: "scales", learn: ard(), effort: scalesEffort, scaled: true, dense: true},
+	{name: "target scales", encode: encodeTargets, learn: ard("features", 400, "steps", 60), scaled: true, dense: true},
+	{name: "scales", learn: ard("features", 400, "steps", 60), scaled: true, dense: true},
 	// random features are too few for the evidence of this kernel
-	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), effort: laplacianEffort,
+	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30, "part", 1500),
 		scaled: true, dense: true, only: "laplacian"},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
-	{name: "hashed", encode: encodeHashed, dense: true},
-	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
-	{name: "ranked scales", scale: newPart("quantile"), learn: ard(), effort: scalesEffort,
-		scaled: true, dense: true},
-	{name: "root scales", learn: ard("power", 0.5), effort: scalesEffort, scaled: true, dense: true},
+	{name: "machine", learn: newPart("rfm", "part", 2000), scaled: true, dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
-	{name: "raw", scale: newPart("standardize", "std", false), dense: true, alike: true},
+	{name: "raw", scale: newPart("standardize", "std", false), dense: true},
 }
 
 // ruleColumns is the rule of the maps of a product of kernels of columns, whose scales are learned.
@@ -305,7 +272,7 @@ func table(task datasets.Task, representations []representation) []recipe {
 				}
 				one := recipe{p, m, h}
 				if turn[one.String()] = i + k; p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "" {
-					turn[one.String()] = 1 // often the best for many rows, see preferLearned
+					turn[one.String()] = 1 // often the best for many rows
 				}
 				out = append(out, one)
 			}
@@ -364,38 +331,6 @@ func Recipes() []string {
 }
 
 func known(name string) bool { return slices.Contains(Recipes(), name) }
-
-// rescaled returns the steps with each standardize replaced by scale, also in composites.
-func rescaled(steps []pipeline.Step, scale transformer.Fitter) []pipeline.Step {
-	out := slices.Clone(steps)
-	if scale == nil {
-		return out
-	}
-	for i, s := range out {
-		switch fitter := s.Fitter.(type) {
-		case transformer.Standardize:
-			out[i] = pipeline.Step{Fitter: scale}
-		case pipeline.Composite:
-			out[i].Fitter = fitter.WithChildren(rescaled(fitter.Children(), scale))
-		}
-	}
-	return out
-}
-
-// contains reports whether the steps contain one of type T, also in composites.
-func contains[T transformer.Fitter](steps []pipeline.Step) bool {
-	for _, s := range steps {
-		switch fitter := s.Fitter.(type) {
-		case T:
-			return true
-		case pipeline.Composite:
-			if contains[T](fitter.Children()) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // isSparse reports whether rows are sparse, as those of text are after preprocessing.
 func isSparse(data datasets.Set) bool {

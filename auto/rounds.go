@@ -28,9 +28,8 @@ const (
 	leaders    = 2 // number of recipes that a round begins with
 )
 
-// level is the fidelity of a round: its rows, the size of its maps, and the effort of
-// representation learning.
-type level struct{ rows, size, effort int }
+// level is the fidelity of a round: its rows and the size of its maps.
+type level struct{ rows, size int }
 
 // entrant is a recipe in a round with its grid: the number and the step of values on either side of
 // the point.
@@ -42,7 +41,7 @@ type entrant struct {
 
 // allRounds runs rounds while the budget lasts and the score improves.
 func (r *run) allRounds(ctx context.Context) error {
-	want := level{min(initialRows, r.data.Rows()), r.sizeWithin(initialSize), 0}
+	want := level{min(initialRows, r.data.Rows()), r.sizeWithin(initialSize)}
 	if isText(r.data) { // the recipes are few, and the terms of few rows are others
 		want.rows = min(heldOutFrom, r.data.Rows())
 	}
@@ -89,7 +88,7 @@ func (r *run) above(at level, round int) level {
 	if worth := 1.5; worth*float64(rows) > float64(r.data.Rows()) { // the round after would have hardly more
 		rows = r.data.Rows()
 	}
-	return level{rows, r.sizeWithin(size), min(at.effort+1, efforts-1)}
+	return level{rows, r.sizeWithin(size)}
 }
 
 // roundEnd returns the end of a round, in seconds since the start or in candidates.
@@ -113,33 +112,25 @@ func (r *run) roundEnd(round int) float64 {
 
 // nextLevel returns the requested level of a round and its end, or a level with fewer rows or narrower maps, at which
 // the leader or an equally good entrant, and some others, can be evaluated in the time left; ok is false if there is
-// none. Without the leader, more rows would only compare the others; once all rows are used, others may follow. If the
-// leader has an exact kernel, the round may use the time of later rounds, because the final fit does not profit from
-// it as a wider map would.
+// none. Without the leader, more rows would only compare the others; once all rows are used, others may follow.
 func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (level, float64, bool, error) {
 	const first, share = 6, 0.4
 	until := r.roundEnd(round)
 	if round == 0 || !r.timed() {
 		return want, until, until > r.spent(), nil
 	}
-	ends := []float64{until}
-	if r.table[r.leader.recipe].mapping.exact {
-		ends = append(ends, r.roundEnd(len(roundEnds)-1))
-	}
-	for _, until := range ends {
-		for _, l := range []level{want, {want.rows, r.last.size, r.last.effort}, {r.last.rows, want.size, r.last.effort}} {
-			if l == r.last && round > 1 {
+	for _, l := range []level{want, {want.rows, r.last.size}, {r.last.rows, want.size}} {
+		if l == r.last && round > 1 {
+			continue
+		}
+		for i, e := range field[:min(first, len(field))] {
+			best := r.best[e.recipe]
+			if i > 0 && r.last.rows < r.data.Rows() && (best.on < r.leader.on || !r.withinError(best, r.leader, 1)) {
 				continue
 			}
-			for i, e := range field[:min(first, len(field))] {
-				best := r.best[e.recipe]
-				if i > 0 && r.last.rows < r.data.Rows() && (best.on < r.leader.on || !r.withinError(best, r.leader, 1)) {
-					continue
-				}
-				ok, err := r.affordable(ctx, []point{r.pointAt(e, l)}, l.rows, share*(until-r.spent()))
-				if ok || err != nil {
-					return l, until, ok, err
-				}
+			ok, err := r.affordable(ctx, []point{r.pointAt(e, l)}, l.rows, share*(until-r.spent()))
+			if ok || err != nil {
+				return l, until, ok, err
 			}
 		}
 	}
@@ -250,7 +241,7 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 	if err != nil {
 		return nil, err
 	}
-	r.memo.dropViews(d.data.Rows())
+	r.memo.dropRows(d.data.Rows())
 	first := 0
 	if round > 0 {
 		first = min(leaders, len(field))
@@ -354,9 +345,8 @@ func (r *run) extensionPoints(ctx context.Context, e entrant, leader scored, at 
 // middle, in the order in which they are tried until the grid fits into the budget.
 var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 
-// affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one,
-// with a representation of the requested or a lower effort; none if even that does not fit, or if the recipe could not
-// be fitted to all rows. An entrant may use a multiple of its share of the time left, because others use less.
+// affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one; none if even
+// that does not fit, or if the recipe could not be fitted to all rows. An entrant may use a multiple of its share of the time left, because others use less.
 func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
 	const shares = 4 // per core
 	left := until - r.spent()
@@ -364,10 +354,6 @@ func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until f
 	sizes := narrowings
 	if r.timed() {
 		p := r.pointAt(e, level{size: initialSize})
-		if r.table[p.recipe].mapping.exact {
-			const decade = 4 // with few rows, very small penalties often tie with others
-			p.penalty += 2 * decade
-		}
 		took, err := r.expectedFit(ctx, p)
 		if err != nil || took > maxFinalShare*r.options.Budget.Seconds() {
 			return nil, err
@@ -377,31 +363,21 @@ func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until f
 			sizes = narrowings[len(narrowings)-1:] // its time is unknown
 		}
 	}
-	for {
-		for _, few := range sizes {
-			points := r.unseen(r.neighborhood(r.pointAt(e, at), min(e.gammas, few[0]), e.gammaStep,
-				min(e.penalties, few[1]), e.penaltyStep, e.transforms...), min(at.rows, r.data.Rows()))
-			if ok, err := r.affordable(ctx, points, at.rows, buf); ok || err != nil {
-				return points, err
-			}
+	for _, few := range sizes {
+		points := r.unseen(r.neighborhood(r.pointAt(e, at), min(e.gammas, few[0]), e.gammaStep,
+			min(e.penalties, few[1]), e.penaltyStep, e.transforms...), min(at.rows, r.data.Rows()))
+		if ok, err := r.affordable(ctx, points, at.rows, buf); ok || err != nil {
+			return points, err
 		}
-		if at.effort == 0 || r.table[e.recipe].learn.name == "" {
-			return nil, nil
-		}
-		at.effort--
 	}
+	return nil, nil
 }
 
-// pointAt returns the point of an entrant at a level. Size and effort are 0 if they do not affect the
-// recipe.
+// pointAt returns the point of an entrant at a level. The size is 0 if there is no map.
 func (r *run) pointAt(e entrant, l level) point {
 	p := e.point
-	p.size, p.effort = l.size, l.effort
-	if r.table[p.recipe].sizeOf(l.size) == 0 {
+	if p.size = l.size; r.table[p.recipe].sizeOf(l.size) == 0 {
 		p.size = 0
-	}
-	if r.table[p.recipe].learn.name == "" {
-		p.effort = 0
 	}
 	return p
 }

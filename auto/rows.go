@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -346,52 +348,32 @@ func (r *sample) checkRows() error {
 // orderedRepresentations returns the representations in the order in which they are tried. Unscaled columns come
 // first if all columns are alike, such as pixels, and are omitted otherwise.
 func (r *sample) orderedRepresentations() []representation {
-	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
-	others := slices.DeleteFunc(slices.Delete(slices.Clone(representations), at, at+1),
-		func(p representation) bool { return !r.encodes(p) })
+	last := len(representations) - 1
+	others := slices.DeleteFunc(slices.Clone(representations[:last]), func(p representation) bool { return !r.encodes(p) })
 	if r.columnsAlike() {
-		return append([]representation{representations[at]}, others...)
+		return append(slices.Clone(representations[last:]), others...)
 	}
 	return others
 }
 
-// columnsAlike reports whether most columns, and at least 16, have about the same minimum and
-// range, among more than two values.
+// columnsAlike reports whether most columns, and at least 16, have about the same minimum and range, and none a much
+// larger one.
 func (r *sample) columnsAlike() bool {
 	const columns, share, within = 16, 0.6, 0.1
-	n, d := r.data.X.Dims()
+	_, d := r.data.X.Dims()
 	if d < columns || isSparse(r.data) {
 		return false
 	}
-	low, width := make([]float64, d), make([]float64, d)
+	low, high := make([]float64, d), make([]float64, d)
 	for j := range d {
-		least, most, third := math.Inf(1), math.Inf(-1), false
-		first := r.data.X.At(0, j)
-		second := first
-		for i := range n {
-			v := r.data.X.At(i, j)
-			least, most = min(least, v), max(most, v)
-			if second == first {
-				second = v
-			}
-			third = third || v != first && v != second
-		}
-		if low[j] = least; third {
-			width[j] = most - least
-		}
+		values := mat.Col(nil, j, r.data.X)
+		low[j], high[j] = slices.Min(values), slices.Max(values)
 	}
-	common := slices.Sorted(slices.Values(width))[d*3/4]
-	usual := slices.Index(width, common) // -1 if most columns have missing values
-	if usual < 0 || slices.Max(width) > (1+within)*common {
-		return false
-	}
-	alike := 0
-	for j := range d {
-		if math.Abs(width[j]-common) < within*common && math.Abs(low[j]-low[usual]) < within*common {
-			alike++
-		}
-	}
-	return float64(alike) >= share*float64(d)
+	slices.Sort(low)
+	slices.Sort(high)
+	least, most := low[0], high[d-1]
+	alike := int(share*float64(d)) - 1
+	return low[alike]-least <= within*(most-least) && most-high[d-1-alike] <= within*(most-least)
 }
 
 // tails returns the transforms that a search tries for a target that is at least 0 with a long upper tail, and "" for

@@ -85,7 +85,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 			return nil, err
 		}
 	}
-	if err := r.chooseTable(task); err != nil {
+	if err := r.chooseTable(); err != nil {
 		return nil, err
 	}
 	if r.interpolates() {
@@ -99,25 +99,30 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 }
 
 // chooseTable selects the recipes that suit the rows and the score.
-func (r *run) chooseTable(task datasets.Task) error {
-	scaled := contains[transformer.Standardize](r.options.Preprocessing)
+func (r *run) chooseTable() error {
+	// of many terms, kernels are slow and linear models good; of many rows, a wider map improves the score in less time
+	// than Newton's method for several classes
+	const manyRows = 20_000
+	task, o, rows := r.metric.Task, r.options, r.data.Rows()
 	scores := r.metric.Requires == metrics.Probabilities
-	r.transforms = r.tails()
-	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !metricinput.IsClassBalanced(r.metric.Name) &&
+	byClass := metricinput.IsClassBalanced(r.metric.Name)
+	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !byClass &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
-	text := isText(r.data) // of many terms, with which kernels are slow and linear models good
+	r.transforms = r.tails()
 	for _, k := range table(task, r.orderedRepresentations()) {
-		if k.late = k.balanced || r.late(k); hasText(r.data) && k.plain {
+		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain {
 			k.head = k.head.ofText()
 		}
 		switch {
-		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
-			k.dense && isSparse(r.data), text && !k.plain && k.rule != ruleColumns, k.scale.name != "" && !scaled,
-			scores && !k.probabilities, k.calibrated && !scores, r.data.Cols() < k.inputs,
-			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.model.name == "poisson" && !r.counts(),
-			(!scores || k.calibrated) && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
-			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
-			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
+		case o.Recipes != nil && !slices.Contains(o.Recipes, k.String()), o.Exportable && !k.exports(),
+			k.dense && isSparse(r.data), isText(r.data) && !k.plain && k.rule != ruleColumns,
+			k.scale.name != "" && !contains[transformer.Standardize](o.Preprocessing),
+			r.data.Cols() < k.inputs, k.mapping.rows > 0 && rows > k.mapping.rows,
+			!k.late && k.task == task && rows < k.mapping.from && o.Recipes == nil,
+			k.model.name == "poisson" && !r.counts(), k.balanced && !reweights,
+			scores && !k.probabilities, k.calibrated && !scores,
+			rows > manyRows && r.classes > 2 && k.late && !k.plain && !scores,
+			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem": // random features suffice
 			continue
 		}
 		if k.rule == ruleColumns {
@@ -125,16 +130,23 @@ func (r *run) chooseTable(task datasets.Task) error {
 			k.learn.settings = append(slices.Clone(k.learn.settings), product)
 			k.step.settings = append(slices.Clone(k.step.settings), product)
 		}
-		if task == datasets.Classification && metricinput.IsClassBalanced(r.metric.Name) {
+		if r.classes > 0 && byClass {
 			balanced := param.Setting{Path: "class_weight", Value: "balanced"}
 			k.model.settings = append(slices.Clone(k.model.settings), balanced)
 		}
 		r.table = append(r.table, k)
 	}
 	if isSparse(r.data) { // linear models are often the best with many columns
-		linear := func(k recipe) bool { return k.plain || k.rule == ruleColumns }
-		others := slices.DeleteFunc(slices.Clone(r.table), linear)
-		r.table = append(slices.DeleteFunc(r.table, func(k recipe) bool { return !linear(k) }), others...)
+		slices.SortStableFunc(r.table, func(a, b recipe) int {
+			linear := func(k recipe) bool { return k.plain || k.rule == ruleColumns }
+			switch {
+			case linear(a) == linear(b):
+				return 0
+			case linear(a):
+				return -1
+			}
+			return 1
+		})
 	}
 	if len(r.table) == 0 {
 		return errors.New("none of the recipes suits the rows, the task and the score")
@@ -144,43 +156,6 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table[i].late = r.table[i].late && early
 	}
 	return nil
-}
-
-// largeRows is the number of rows from which ridge regression on a sparse map takes longer than a
-// support vector machine.
-const largeRows = 5000
-
-// maxSteps is the maximum number of rows for Newton's method with more than two classes and for
-// ridge classifiers on sparse maps. With more rows, a wider map improves the score in less time.
-const maxSteps = 20_000
-
-// slow reports whether the model of a recipe is too slow for the rows or classes, and a similar one
-// is available.
-func (r *run) slow(k recipe) bool {
-	many := r.data.Rows() > maxSteps
-	switch k.model.name {
-	case "ridge_classifier":
-		return k.late && (many || r.classes > 2)
-	case "logistic":
-		return many && r.classes > 2
-	case "svm":
-		return many && r.classes > 2 && k.late
-	}
-	return false
-}
-
-// late reports whether a recipe enters in the second round.
-func (r *run) late(k recipe) bool {
-	if !k.sparse() || r.data.Rows() < largeRows {
-		return k.head.late || k.near != ""
-	}
-	switch k.model.name {
-	case "svm":
-		return false
-	case "ridge_classifier":
-		return true
-	}
-	return k.head.late
 }
 
 // findLessons selects the rows for representation learning, ascending: those that the step samples
@@ -194,7 +169,7 @@ func (r *run) findLessons() error {
 	if at < 0 {
 		return nil
 	}
-	step, err := r.learnStep(r.table[at].representation, 0)
+	step, err := r.learnStep(r.table[at].representation)
 	if err != nil {
 		return err
 	}

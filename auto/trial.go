@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -44,7 +45,7 @@ var errEnded = errors.New("ended")
 // trial is a set of points of one recipe to evaluate together.
 type trial struct {
 	points   []point
-	list     []pipeline.Pipeline // pipelines after the representation
+	list     []pipeline.Pipeline // pipelines on the preprocessed rows
 	rows     int
 	took     float64 // seconds after the representation; if canceled, an estimate
 	canceled bool    // whether it was canceled
@@ -58,13 +59,10 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	}
 	t := trial{points: points, rows: d.data.Rows()}
 	whole := make([]pipeline.Pipeline, len(points))
-	t.list = make([]pipeline.Pipeline, len(points))
 	for i, p := range points {
-		own, wrong := r.viewPipeline(ctx, p)
-		if whole[i], err = r.pipelineOf(ctx, p); err != nil || wrong != nil {
-			return nil, errors.Join(err, wrong)
+		if whole[i], err = r.pipelineOf(ctx, p); err != nil {
+			return nil, err
 		}
-		t.list[i] = own
 	}
 	key := trialKey(rows, whole)
 	found, noted := r.notes.find(key, len(points), d)
@@ -104,7 +102,7 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	return out, err
 }
 
-// evaluate fits the pipelines of a trial on the parts of the view of their representation.
+// evaluate fits the pipelines of a trial and scores their predictions.
 func (r *run) evaluate(ctx context.Context, d *division, t *trial) ([]outcome, error) {
 	reserve := r.options.Budget.Seconds() - r.reserve // the rest is reserved for the final fit
 	outer, cancel := r.withDeadline(ctx, reserve)
@@ -119,28 +117,28 @@ func (r *run) evaluate(ctx context.Context, d *division, t *trial) ([]outcome, e
 		}
 		return out
 	}
-	on, err := r.viewOf(outer, r.table[t.points[0].recipe].representation, t.rows, t.points[0].effort)
-	if outer.Err() != nil {
-		return nil, errEnded
-	}
-	if err != nil {
-		return fail(err), nil
+	rows, err := r.cleanedRows(outer, r.table[t.points[0].recipe].representation, d)
+	t.list = make([]pipeline.Pipeline, len(t.points))
+	for i, p := range t.points {
+		if err == nil {
+			t.list[i], err = r.trialPipeline(outer, p)
+		}
 	}
 	limit := r.trialLimit(ctx, *t)
 	limited, end := context.WithTimeout(outer, limit)
 	defer end()
 	began := time.Now()
-	for _, part := range on {
-		err := r.fitPart(limited, part, t.list, out, predictions)
-		switch {
-		case outer.Err() != nil:
-			return nil, errEnded
-		case limited.Err() != nil:
-			t.took, t.canceled = canceledFactor*limit.Seconds(), true
-			return fail(fmt.Errorf("given up after %.3g s, which was more than foreseen", limit.Seconds())), nil
-		case err != nil:
-			return fail(err), nil
-		}
+	if err == nil {
+		err = r.fitTogether(limited, rows, d.folds, t.list, out, predictions)
+	}
+	switch {
+	case outer.Err() != nil:
+		return nil, errEnded
+	case limited.Err() != nil:
+		t.took, t.canceled = canceledFactor*limit.Seconds(), true
+		return fail(fmt.Errorf("given up after %.3g s, which was more than foreseen", limit.Seconds())), nil
+	case err != nil:
+		return fail(err), nil
 	}
 	for i := range out {
 		if out[i].Failed == "" {
@@ -162,14 +160,14 @@ func (r *run) evaluate(ctx context.Context, d *division, t *trial) ([]outcome, e
 	return out, nil
 }
 
-// fitPart fits a list of pipelines on the folds of a part together, and stores their predictions.
-func (r *run) fitPart(ctx context.Context, part viewPart, list []pipeline.Pipeline, out []outcome,
-	predictions [][]estimator.Prediction) error {
-	j := batch.Job{Data: part.data, Shape: part.data.Shape(), Folds: part.folds, Candidates: batch.Candidates(list...)}
+// fitTogether fits a list of pipelines on folds of the same rows, and stores their predictions.
+func (r *run) fitTogether(ctx context.Context, rows datasets.Set, folds []datasets.Fold, list []pipeline.Pipeline,
+	out []outcome, predictions [][]estimator.Prediction) error {
+	j := batch.Job{Data: rows, Shape: rows.Shape(), Folds: folds, Candidates: batch.Candidates(list...)}
 	j.Yield = func(i, fold int, o batch.Outcome) error {
 		out[i].Seconds += o.Seconds
-		if predictions[i][part.first+fold] = o.Prediction; o.Err != nil && out[i].Failed == "" {
-			out[i].Failed = fmt.Sprintf("fold %d: %v", part.first+fold, part.data.Locate(o.Err, 0))
+		if predictions[i][fold] = o.Prediction; o.Err != nil && out[i].Failed == "" {
+			out[i].Failed = fmt.Sprintf("fold %d: %v", fold, rows.Locate(o.Err, 0))
 		}
 		r.report(PhaseSearch)
 		return ctxerr.Check(ctx)

@@ -210,7 +210,6 @@ func TestColumnsAlike(t *testing.T) {
 			return x
 		}), false},
 		{"all different", columns(func(j int, x float64) float64 { return x * float64(j+1) }), false},
-		{"yes and no", columns(func(_ int, x float64) float64 { return math.Mod(x, 2) }), false},
 		{"few", noise(200, 5), false},
 		{"missing values", columns(func(_ int, x float64) float64 {
 			if x == 3 {
