@@ -59,14 +59,14 @@ func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
 
 // representation is the preprocessing of the inputs before the map.
 type representation struct {
-	name   string
-	scale  part   // replaces standardize; unnamed: preprocessing stays as it is
-	encode string // what replaces onehot, see [sample.encoder]; "" for nothing
-	learn  part   // learned step after preprocessing; unnamed: none
-	scaled bool   // whether learning sets the scale of γ to 1
-	dense  bool   // whether it requires dense rows
-	alike  bool   // whether it requires columns of one kind, and then comes first
-	only   string // rule of the maps that it is for; "" means all but columns
+	name      string
+	scale     part   // replaces standardize; unnamed: preprocessing stays as it is
+	encode    string // what replaces onehot, see [sample.encoder]; "" for nothing
+	learn     part   // learned step after preprocessing; unnamed: none
+	few, many part   // settings of learn for each fold, and for rows that all share
+	scaled    bool   // whether learning sets the scale of γ to 1
+	dense     bool   // whether it requires dense rows
+	only      string // rule of the maps that it is for; "" means all but columns
 }
 
 // mapping is the feature map of a recipe, or none.
@@ -135,21 +135,25 @@ func (h head) modelPath(target string) string {
 
 func ard(more ...any) part { return newPart("ard", more...) }
 
+var fewFeatures, manyFeatures = newPart("", "features", 200, "steps", 40), newPart("", "features", 400, "steps", 60)
+
 // representations are listed in the order in which a small budget tries them. The last one requires columns of one
 // kind, and then comes first.
 var representations = []representation{
 	{name: "zscores"},
-	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin", "part", 2000),
-		scaled: true, only: ruleColumns},
+	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"), scaled: true,
+		few: newPart("", "part", 1000), many: newPart("", "part", 2000), only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
-	{name: "target scales", encode: encodeTargets, learn: ard("features", 400, "steps", 60), scaled: true, dense: true},
-	{name: "scales", learn: ard("features", 400, "steps", 60), scaled: true, dense: true},
+	{name: "target scales", encode: encodeTargets, learn: ard(), few: fewFeatures, many: manyFeatures, scaled: true,
+		dense: true},
+	{name: "scales", learn: ard(), few: fewFeatures, many: manyFeatures, scaled: true, dense: true},
 	// random features are too few for the evidence of this kernel
-	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30, "part", 1500),
-		scaled: true, dense: true, only: "laplacian"},
+	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), scaled: true, dense: true,
+		few: newPart("", "part", 1000), many: newPart("", "part", 2000), only: "laplacian"},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
-	{name: "machine", learn: newPart("rfm", "part", 2000), scaled: true, dense: true},
+	{name: "machine", learn: newPart("rfm"), few: newPart("", "part", 1000), many: newPart("", "part", 2000), scaled: true,
+		dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
 	{name: "raw", scale: newPart("standardize", "std", false), dense: true},
 }
@@ -157,12 +161,15 @@ var representations = []representation{
 // ruleColumns is the rule of the maps of a product of kernels of columns, whose scales are learned.
 const ruleColumns = "columns"
 
-// productKernel returns the setting of a kernel of columns: laplacian for numbers, gaussian for encoded columns.
+// productKernel returns the setting of a kernel of columns: laplacian for numbers and categories, gaussian for text.
 func (r *sample) productKernel() param.Setting {
 	term := func(columns string, name kernel.Name) any {
 		return map[string]any{"columns": columns, "kernel": string(name), "gamma": 1.0}
 	}
-	terms := []any{term("rest", kernel.Gaussian)}
+	terms := []any{term("rest", kernel.Laplacian)}
+	if hasText(r.data) {
+		terms[0] = term("rest", kernel.Gaussian)
+	}
 	if hasKind(r.data, datasets.Numeric) {
 		terms = append([]any{term("numeric", kernel.Laplacian)}, terms...)
 	}
@@ -191,6 +198,8 @@ var mappings = []mapping{
 	{name: "product landmarks", step: newPart("nystroem"), from: 1500, rule: ruleColumns, half: true,
 		size: "landmarks", part: 2},
 	{name: "product", step: newPart("rff"), from: 1500, rule: ruleColumns, half: true, size: "features", part: 1},
+	{name: "product binning", step: newPart("binning"), rule: ruleColumns, half: true, size: "grids", part: 4, loose: 1e-4,
+		least: -4}, // of laplacian kernels, so not of text
 	{name: "exact powered", step: newPart("", "kernel", "powered_exponential", "exponent", 1.4), rule: "exponential",
 		half: true, rows: 100_000, exact: true, near: "exact exponential"},
 	{name: "linear", plain: true},

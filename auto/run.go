@@ -120,6 +120,7 @@ func (r *run) chooseTable() error {
 			r.data.Cols() < k.inputs, k.mapping.rows > 0 && rows > k.mapping.rows,
 			!k.late && k.task == task && rows < k.mapping.from && o.Recipes == nil,
 			k.model.name == "poisson" && !r.counts(), k.balanced && !reweights,
+			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
 			scores && !k.probabilities, k.calibrated && !scores,
 			rows > manyRows && r.classes > 2 && k.late && !k.plain && !scores,
 			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem": // random features suffice
@@ -128,7 +129,9 @@ func (r *run) chooseTable() error {
 		if k.rule == ruleColumns {
 			product := r.productKernel()
 			k.learn.settings = append(slices.Clone(k.learn.settings), product)
-			k.step.settings = append(slices.Clone(k.step.settings), product)
+			if k.step.name != "binning" {
+				k.step.settings = append(slices.Clone(k.step.settings), product)
+			}
 		}
 		if r.classes > 0 && byClass {
 			balanced := param.Setting{Path: "class_weight", Value: "balanced"}

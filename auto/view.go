@@ -134,7 +134,12 @@ func (r *run) learnStep(p representation) (transformer.Fitter, error) {
 	if p.learn.name == "" {
 		return nil, nil
 	}
-	return p.learn.fitter(param.Setting{Path: "rows", Value: r.lessonCount()}, r.seeded("learn"))
+	more := p.few
+	if r.data.Rows() >= minSharedLessons {
+		more = p.many
+	}
+	return p.learn.fitter(append(more.settings[:len(more.settings):len(more.settings)],
+		param.Setting{Path: "rows", Value: r.lessonCount()}, r.seeded("learn"))...)
 }
 
 // learned is a learning step that is fitted once to the same rows.
