@@ -221,11 +221,16 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 // expectedLearning estimates the seconds of the learned step of a representation, 0 if it is known, and reports whether
 // it is learned once for all folds.
 func (r *run) expectedLearning(ctx context.Context, p representation, rows int) (float64, bool, error) {
-	step, shared, err := r.learner(ctx, p)
+	step, err := r.learnStep(p)
 	if step == nil || err != nil {
 		return 0, true, err
 	}
 	shape, err := r.shapeOf(ctx, p)
+	if err != nil {
+		return 0, true, err
+	}
+	chain, err := r.cleaner(ctx, p)
+	shared := r.lessonRows != nil && err == nil && !supervised(chain)
 	if shape.Rows = rows; shared {
 		shape.Rows = r.data.Rows()
 	}

@@ -96,10 +96,10 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 func (r *run) fitMember(ctx context.Context, p point, rows int) (spec pipeline.Pipeline, model estimator.Predictor,
 	err error) {
 	kind := r.table[p.recipe]
-	if spec, err = r.pipelineOf(ctx, p); err != nil {
+	if spec, err = r.pipelineOf(ctx, p, asSpec); err != nil {
 		return spec, nil, err
 	}
-	fitting, err := r.finalPipeline(ctx, p)
+	fitting, err := r.pipelineOf(ctx, p, inFinal)
 	const wide = 2048 // features, of which float32 halves the time and does not change the scores noticeably
 	if kind.size != "" && !kind.sparse() && p.size >= wide {
 		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32

@@ -71,7 +71,7 @@ func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
 // settingsOf returns the searched parameters of a point.
 func (r *run) settingsOf(p point) []param.Setting {
 	kind := r.table[p.recipe]
-	spec, err := r.pipelineOf(context.Background(), p) // it has succeeded for this point
+	spec, err := r.pipelineOf(context.Background(), p, asSpec) // it has succeeded for this point
 	if err != nil {
 		return nil
 	}

@@ -99,70 +99,54 @@ func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
 	}), err
 }
 
+// use is what a pipeline is for: its spec, a trial on the rows of [run.cleanedRows], or a final fit whose steps are
+// fitted to all rows already.
+type use int
+
+const (
+	asSpec use = iota
+	inTrial
+	inFinal
+)
+
 // pipelineOf returns the pipeline of a point: preprocessing, learned step, map and model.
-func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
-	kind := r.table[p.recipe]
-	steps, err := r.cleaned(kind.representation)
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	if step, err := r.learnStep(kind.representation); err != nil {
-		return pipeline.Pipeline{}, err
-	} else if step != nil {
-		steps = append(steps, pipeline.Step{Fitter: step})
-	}
-	own, err := r.mapAndModel(ctx, p)
-	own.Steps = append(steps, own.Steps...)
-	return own, err
-}
-
-// trialPipeline returns the pipeline of a point on the rows of [run.cleanedRows].
-func (r *run) trialPipeline(ctx context.Context, p point) (pipeline.Pipeline, error) {
-	return r.withKnownSteps(ctx, p, false)
-}
-
-// finalPipeline returns the pipeline of a point whose steps are fitted to all rows already.
-func (r *run) finalPipeline(ctx context.Context, p point) (pipeline.Pipeline, error) {
-	return r.withKnownSteps(ctx, p, true)
-}
-
-func (r *run) withKnownSteps(ctx context.Context, p point, all bool) (out pipeline.Pipeline, err error) {
+func (r *run) pipelineOf(ctx context.Context, p point, u use) (out pipeline.Pipeline, err error) {
 	kind := r.table[p.recipe].representation
 	if out, err = r.mapAndModel(ctx, p); err != nil {
 		return out, err
 	}
-	chain, err := r.cleaner(ctx, kind)
-	if err != nil {
-		return out, err
-	}
 	steps, err := r.cleaned(kind)
-	if err != nil {
+	step, wrong := r.learnStep(kind)
+	if err = cmp.Or(err, wrong); err != nil {
 		return out, err
 	}
-	for i := range steps {
-		if _, fitted := chain.Step(i); all && !supervised(chain) {
-			steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
-		}
+	if step != nil {
+		steps = append(steps, pipeline.Step{Fitter: step})
 	}
-	if !all && !supervised(chain) {
-		steps = nil // the rows are preprocessed
-	}
-	step, shared, err := r.learner(ctx, kind)
-	if err != nil {
-		return out, err
-	}
-	switch {
-	case step == nil:
-	case shared, all && !supervised(chain):
-		t, err := r.learnedFromAll(ctx, kind, step)
+	if u != asSpec {
+		chain, err := r.cleaner(ctx, kind)
 		if err != nil {
 			return out, err
 		}
-		steps = append(steps, pipeline.Step{Fitter: pipeline.Frozen{Spec: step, Fitted: t}})
-	case all:
-		steps = append(steps, pipeline.Step{Fitter: step})
-	default:
-		steps = append(steps, pipeline.Step{Fitter: learned{step, r, kind}})
+		n, fixed := chain.Len(), !supervised(chain)
+		for i := 0; i < n && fixed && u == inFinal; i++ {
+			_, fitted := chain.Step(i)
+			steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
+		}
+		switch {
+		case step == nil:
+		case fixed && (u == inFinal || r.lessonRows != nil):
+			t, err := r.learnedFromAll(ctx, kind, step)
+			if err != nil {
+				return out, err
+			}
+			steps[n].Fitter = pipeline.Frozen{Spec: step, Fitted: t}
+		case u == inTrial:
+			steps[n].Fitter = learned{step, r, kind.name}
+		}
+		if fixed && u == inTrial {
+			steps = steps[n:] // the rows are preprocessed
+		}
 	}
 	out.Steps = append(steps, out.Steps...)
 	return out, nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -69,50 +70,30 @@ func (d *division) cases(k int) []int {
 	return out
 }
 
-// orderRows determines the order in which rounds use the rows: a round with n rows uses the first
-// n. Rows ordered by time are reversed; groups stay together. Classes are stratified, except that
-// the order begins with some rows of each class.
+// orderRows determines the order in which rounds use the rows: a round with n rows uses the first n. Groups stay
+// together. Classes are stratified, except that the order begins with some rows of each class.
 func (r *sample) orderRows() {
-	n := r.data.Rows()
-	r.order = make([]int, n)
-	for i := range r.order {
-		r.order[i] = i
-	}
-	rng := rand.New(rand.NewPCG(r.seed("rows"), 1))
-	switch {
-	case r.data.Groups != nil && !r.options.TimeOrdered:
-		rank := map[int]int{}
-		for _, g := range r.data.Groups {
-			if _, ok := rank[g]; !ok {
-				rank[g] = len(rank)
-			}
-		}
-		turn := rng.Perm(len(rank))
-		slices.SortStableFunc(r.order, func(a, b int) int {
-			return turn[rank[r.data.Groups[a]]] - turn[rank[r.data.Groups[b]]]
-		})
-	default:
-		rng.Shuffle(n, func(a, b int) { r.order[a], r.order[b] = r.order[b], r.order[a] })
-		if r.classes > 0 {
-			r.orderClasses()
-		}
-	}
-}
-
-// orderClasses stratifies a random order by class.
-func (r *sample) orderClasses() {
 	const before = 10 // rows of each class at the beginning
-	size, seen := make([]int, r.classes), make([]int, r.classes)
-	for _, y := range r.data.Y {
-		size[int(y)]++
-	}
-	key := make([]float64, len(r.order))
+	n := r.data.Rows()
+	rng := rand.New(rand.NewPCG(r.seed("rows"), 1))
+	r.order = rng.Perm(n)
+	key := make([]float64, n)
+	counts, seen := r.classCounts(), make([]int, r.classes)
+	groups := map[int]float64{}
 	for _, i := range r.order {
-		class := int(r.data.Y[i])
-		if seen[class] >= before {
-			key[i] = (float64(seen[class]) + 0.5) / float64(size[class])
+		switch {
+		case r.data.Groups != nil && !r.options.TimeOrdered:
+			if _, ok := groups[r.data.Groups[i]]; !ok {
+				groups[r.data.Groups[i]] = float64(len(groups))
+			}
+			key[i] = groups[r.data.Groups[i]]
+		case r.classes > 0:
+			class := int(r.data.Y[i])
+			if seen[class] >= before {
+				key[i] = (float64(seen[class]) + 0.5) / float64(counts[class])
+			}
+			seen[class]++
 		}
-		seen[class]++
 	}
 	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
 }
@@ -188,26 +169,20 @@ func (r *sample) lessonCount() int {
 // withoutLessons moves the rows for representation learning from the test rows of each fold to its
 // training rows.
 func (r *sample) withoutLessons(folds []datasets.Fold, n int) {
-	if r.lessonRows == nil {
-		return
-	}
-	taken := make([]bool, r.data.Rows())
-	for _, i := range r.lessonRows {
-		taken[i] = true
-	}
 	rows := slices.Sorted(slices.Values(r.order[:n])) // in the order of part
+	taken := func(i int) bool {
+		_, found := slices.BinarySearch(r.lessonRows, rows[i])
+		return found
+	}
 	for k, f := range folds {
-		var test []int
 		train := slices.Clone(f.Train)
 		for _, i := range f.Test {
-			if taken[rows[i]] {
+			if taken(i) {
 				train = append(train, i)
-			} else {
-				test = append(test, i)
 			}
 		}
 		slices.Sort(train)
-		folds[k] = datasets.Fold{Train: train, Test: test}
+		folds[k] = datasets.Fold{Train: train, Test: slices.DeleteFunc(slices.Clone(f.Test), taken)}
 	}
 }
 
@@ -294,29 +269,21 @@ func (r *sample) classCounts() []int {
 // series, so that folds of shuffled rows interpolate. It uses von Neumann's ratio, which is 1 in
 // expectation for a random order.
 func (r *sample) interpolates() bool {
-	const maxRatio, minRows = 0.1, 50
+	const maxRatio, rows = 0.1, 50
 	y := r.data.Y
-	if r.options.TimeOrdered || r.classes > 0 || len(y) < minRows {
+	if r.options.TimeOrdered || r.classes > 0 || len(y) < rows {
 		return false
 	}
-	mean, steps, squares := 0.0, 0.0, 0.0
-	for i, v := range y {
-		mean += (v - mean) / float64(i+1)
+	variance, steps := stat.Variance(y, nil), 0.0
+	for i, v := range y[1:] {
+		steps += (v - y[i]) * (v - y[i])
 	}
-	for i, v := range y {
-		squares += (v - mean) * (v - mean)
-		if i > 0 {
-			steps += (v - y[i-1]) * (v - y[i-1])
-		}
-	}
-	return steps < 2*maxRatio*squares
+	return steps < 2*maxRatio*variance*float64(len(y)-1)
 }
-
-// minRows is the minimum number of rows for model selection.
-const minRows = 20
 
 // checkRows returns an error if no model can be learned or selected from the rows.
 func (r *sample) checkRows() error {
+	const minRows = 20 // for model selection
 	switch n := r.data.Rows(); {
 	case r.data.Y == nil && r.data.Targets == nil:
 		return errors.New("the rows have no targets")
@@ -394,16 +361,9 @@ func (r *sample) tails() []string {
 // counts reports whether the target is counts: integers from 0 on, of which half are small.
 func (r *sample) counts() bool {
 	const small = 100
-	few := 0
-	for _, y := range r.data.Y {
-		if y < 0 || y != math.Trunc(y) {
-			return false
-		}
-		if y < small {
-			few++
-		}
-	}
-	return r.classes == 0 && 2*few >= len(r.data.Y)
+	sorted := slices.Sorted(slices.Values(r.data.Y))
+	fraction := func(y float64) bool { return y != math.Trunc(y) }
+	return r.classes == 0 && sorted[0] >= 0 && sorted[len(sorted)/2] < small && !slices.ContainsFunc(sorted, fraction)
 }
 
 // seed returns the seed of a purpose. All maps have the same one, so that maps of a family are

@@ -140,16 +140,9 @@ func (r *run) chooseTable() error {
 		r.table = append(r.table, k)
 	}
 	if isSparse(r.data) { // linear models are often the best with many columns
-		slices.SortStableFunc(r.table, func(a, b recipe) int {
-			linear := func(k recipe) bool { return k.plain || k.rule == ruleColumns }
-			switch {
-			case linear(a) == linear(b):
-				return 0
-			case linear(a):
-				return -1
-			}
-			return 1
-		})
+		others := func(k recipe) bool { return !k.plain && k.rule != ruleColumns }
+		r.table = slices.Concat(slices.DeleteFunc(slices.Clone(r.table), others),
+			slices.DeleteFunc(slices.Clone(r.table), func(k recipe) bool { return !others(k) }))
 	}
 	if len(r.table) == 0 {
 		return errors.New("none of the recipes suits the rows, the task and the score")
@@ -191,29 +184,25 @@ func (r *run) search(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.notes.journal.Close()) }()
 	r.measureSpeed()
-	err = r.firstModel(ctx)
-	if err == nil {
-		err = r.allRounds(ctx)
+	for _, phase := range []func(context.Context) error{r.firstModel, r.allRounds, r.tryLinear} {
+		if err == nil {
+			err = phase(ctx)
+		}
 	}
-	if err == nil {
-		err = r.tryLinear(ctx)
+	if err == nil || errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() && r.incumbent != nil {
+		err = r.finish(ctx)
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctxerr.Check(ctx)
-	}
-	if r.stopped() {
+	case err != nil && !errors.Is(err, errEnded):
+		return err
+	case r.incumbent == nil:
+		return ErrNoModel
+	case r.stopped():
 		r.stopReason = StoppedByCaller
 	}
-	if err != nil && !errors.Is(err, errEnded) {
-		return err
-	}
-	if r.incumbent == nil {
-		return ErrNoModel
-	}
-	if r.stopReason == StoppedByCaller {
-		return nil
-	}
-	return r.finish(ctx)
+	return nil
 }
 
 // firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule. If that fails

@@ -60,7 +60,7 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	t := trial{points: points, rows: d.data.Rows()}
 	whole := make([]pipeline.Pipeline, len(points))
 	for i, p := range points {
-		if whole[i], err = r.pipelineOf(ctx, p); err != nil {
+		if whole[i], err = r.pipelineOf(ctx, p, asSpec); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (r *run) evaluate(ctx context.Context, d *division, t *trial) ([]outcome, e
 	t.list = make([]pipeline.Pipeline, len(t.points))
 	for i, p := range t.points {
 		if err == nil {
-			t.list[i], err = r.trialPipeline(outer, p)
+			t.list[i], err = r.pipelineOf(outer, p, inTrial)
 		}
 	}
 	limit := r.trialLimit(ctx, *t)

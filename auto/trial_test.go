@@ -45,7 +45,7 @@ func TestHeldOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := r.pipelineOf(ctx, point{penalty: 4})
+	spec, err := r.pipelineOf(ctx, point{penalty: 4}, asSpec)
 	if err != nil {
 		t.Fatal(err)
 	}

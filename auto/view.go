@@ -119,16 +119,6 @@ func (r *run) shapeOf(ctx context.Context, p representation) (datasets.Shape, er
 	})
 }
 
-// learner returns the learning step of a representation, nil if there is none, and whether all folds share the step
-// that is learned from rows that none tests on.
-func (r *run) learner(ctx context.Context, p representation) (step transformer.Fitter, shared bool, err error) {
-	if step, err = r.learnStep(p); step == nil || err != nil {
-		return nil, false, err
-	}
-	chain, err := r.cleaner(ctx, p)
-	return step, r.lessonRows != nil && err == nil && !supervised(chain), err
-}
-
 // learnStep returns the learning step of a representation, nil if there is none.
 func (r *run) learnStep(p representation) (transformer.Fitter, error) {
 	if p.learn.name == "" {
@@ -145,14 +135,14 @@ func (r *run) learnStep(p representation) (transformer.Fitter, error) {
 // learned is a learning step that is fitted once to the same rows.
 type learned struct {
 	transformer.Fitter
-	run            *run
-	representation representation
+	run  *run
+	name string // of the representation
 }
 
 // Fit fits the step, or returns an earlier fit.
 func (l learned) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	rows := journal.Sum(func(h hash.Hash) { journal.Rows(h, data) })
-	return l.run.learn(ctx, learnedKey{l.representation.name, rows}, l.Fitter, data)
+	return l.run.learn(ctx, learnedKey{l.name, rows}, l.Fitter, data)
 }
 
 // learnedFromAll returns the learned step of a representation, fitted to all rows.
