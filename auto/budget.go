@@ -177,7 +177,7 @@ func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets
 		switch {
 		case !first && (!kind.sparse() || kind.iterates):
 			sum += furtherPoint * fits * own
-		case kind.mapping.exact || kind.sparse():
+		case kind.mapping.exact() || kind.sparse():
 			sum += fits * own
 		default:
 			sum += own * (1 + furtherPoint*(fits-1))
@@ -200,7 +200,7 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	}
 	sum := 0.0
 	for k, f := range d.folds {
-		took, shared, err := r.expectedLearning(ctx, kind.representation, len(f.Train))
+		took, shared, err := r.expectedLearning(ctx, r.representationOf(points[0]), len(f.Train))
 		if err != nil {
 			return 0, err
 		}
@@ -235,7 +235,7 @@ func (r *run) expectedLearning(ctx context.Context, p representation, rows int) 
 		shape.Rows = r.data.Rows()
 	}
 	r.memo.mu.Lock()
-	_, known := r.memo.values[learnedKey{p.name, ""}]
+	_, known := r.memo.values[learnedKey{p.name, p.careful, ""}]
 	r.memo.mu.Unlock()
 	if known && shape.Rows == r.data.Rows() {
 		return 0, shared, err
@@ -268,7 +268,7 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 			own = math.Sqrt(own * fast)
 		}
 	}
-	learning, _, err := r.expectedLearning(ctx, kind.representation, r.data.Rows())
+	learning, _, err := r.expectedLearning(ctx, r.representationOf(p), r.data.Rows())
 	return own*flops + learning, err
 }
 

@@ -139,7 +139,7 @@ func TestText(t *testing.T) {
 		if !k.late {
 			first++
 		}
-		if !k.plain {
+		if !k.plain() {
 			t.Errorf("%s is tried with text", k)
 		}
 	}

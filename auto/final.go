@@ -116,7 +116,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int) (spec pipeline.P
 		r.notePace(fitOf(kind), flops, took)
 	}
 	var reporter estimator.Reporter
-	if err != nil || !kind.mapping.exact || !estimator.As(model, &reporter) {
+	if err != nil || !kind.mapping.exact() || !estimator.As(model, &reporter) {
 		return spec, model, err
 	}
 	const coarse = 0.03 // relative residual with which a model is of no use

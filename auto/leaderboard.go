@@ -81,7 +81,7 @@ func (r *run) settingsOf(p point) []param.Setting {
 		paths = append(paths, "target.transform", "target.limits")
 	}
 	switch {
-	case kind.mapping.exact:
+	case kind.mapping.exact():
 		paths = append([]string{model + ".gamma"}, paths...)
 	case kind.rule != "":
 		paths = append([]string{kind.step.name + "." + kind.mapping.size, kind.step.name + ".gamma"}, paths...)

@@ -24,6 +24,7 @@ type point struct {
 	size    int    // size of the map
 	gamma   int    // half octaves of γ for squared distances, relative to the rule
 	penalty int    // quarters of a decade
+	careful bool   // whether its representation is learned with more effort
 	target  string // transform of the target, as in meta.Target, and limitedSuffix with limits; "" for none
 }
 
@@ -49,17 +50,24 @@ func rounded(v float64) float64 {
 func (r *run) gammaOf(ctx context.Context, p point) (float64, error) {
 	kind := r.table[p.recipe]
 	base := 1.0
-	if !kind.scaled {
+	if kind.learn.name == "" {
 		var err error
 		if base, err = r.baseGamma(ctx, kind); err != nil {
 			return 0, err
 		}
 	}
 	steps := float64(p.gamma) / 2
-	if kind.half {
+	if kind.rule != "gaussian" { // γ multiplies distances, not squared distances
 		steps /= 2
 	}
 	return rounded(base * math.Exp2(steps)), nil
+}
+
+// representationOf returns the representation of a point.
+func (r *run) representationOf(p point) representation {
+	out := r.table[p.recipe].representation
+	out.careful = p.careful
+	return out
 }
 
 // baseGamma returns γ by the rule of a kernel on the first rows of a representation.
@@ -111,7 +119,7 @@ const (
 
 // pipelineOf returns the pipeline of a point: preprocessing, learned step, map and model.
 func (r *run) pipelineOf(ctx context.Context, p point, u use) (out pipeline.Pipeline, err error) {
-	kind := r.table[p.recipe].representation
+	kind := r.representationOf(p)
 	if out, err = r.mapAndModel(ctx, p); err != nil {
 		return out, err
 	}
@@ -142,7 +150,7 @@ func (r *run) pipelineOf(ctx context.Context, p point, u use) (out pipeline.Pipe
 			}
 			steps[n].Fitter = pipeline.Frozen{Spec: step, Fitted: t}
 		case u == inTrial:
-			steps[n].Fitter = learned{step, r, kind.name}
+			steps[n].Fitter = learned{step, r, learnedKey{kind.name, kind.careful, ""}}
 		}
 		if fixed && u == inTrial {
 			steps = steps[n:] // the rows are preprocessed
@@ -166,7 +174,7 @@ func (r *run) mapAndModel(ctx context.Context, p point) (pipeline.Pipeline, erro
 			return pipeline.Pipeline{}, err
 		}
 		width := param.Setting{Path: "gamma", Value: gamma}
-		if kind.mapping.exact {
+		if kind.mapping.exact() {
 			own = append(append(own, kind.step.settings...), width)
 		} else {
 			step, err := kind.step.fitter(width, param.Setting{Path: kind.mapping.size, Value: kind.sizeOf(p.size)},
@@ -253,7 +261,13 @@ func (r *space) compare(a, b scored) int {
 	if r.table[p.recipe].penalty == "alpha" { // C decreases the penalty
 		weaker = -weaker
 	}
-	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
+	effort := 0
+	if p.careful != q.careful {
+		if effort = 1; p.careful {
+			effort = -1
+		}
+	}
+	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), effort, weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
 }
 
 // rank orders candidates by their number of rows, descending, then by score: scores on different

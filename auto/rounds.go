@@ -103,7 +103,7 @@ func (r *run) roundEnd(round int) float64 {
 	}
 	linear := 0 // left to tryLinear
 	for i, k := range r.table {
-		if k.plain && r.best[i].on < r.data.Rows() {
+		if k.plain() && r.best[i].on < r.data.Rows() {
 			linear += 3
 		}
 	}
@@ -112,25 +112,31 @@ func (r *run) roundEnd(round int) float64 {
 
 // nextLevel returns the requested level of a round and its end, or a level with fewer rows or narrower maps, at which
 // the leader or an equally good entrant, and some others, can be evaluated in the time left; ok is false if there is
-// none. Without the leader, more rows would only compare the others; once all rows are used, others may follow.
+// none. Without the leader, more rows would only compare the others; once all rows are used, others may follow. If
+// the time of the round does not suffice, it may use that of later ones.
 func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (level, float64, bool, error) {
 	const first, share = 6, 0.4
 	until := r.roundEnd(round)
 	if round == 0 || !r.timed() {
 		return want, until, until > r.spent(), nil
 	}
-	for _, l := range []level{want, {want.rows, r.last.size}, {r.last.rows, want.size}} {
-		if l == r.last && round > 1 {
-			continue
-		}
-		for i, e := range field[:min(first, len(field))] {
-			best := r.best[e.recipe]
-			if i > 0 && r.last.rows < r.data.Rows() && (best.on < r.leader.on || !r.withinError(best, r.leader, 1)) {
+	between := int(math.Sqrt(float64(want.rows) * float64(r.last.rows)))
+	for _, until := range []float64{until, r.roundEnd(len(roundEnds))} {
+		for _, l := range []level{want, {want.rows, r.last.size}, {between, r.last.size}, {r.last.rows, want.size}} {
+			if l == r.last && round > 1 {
 				continue
 			}
-			ok, err := r.affordable(ctx, []point{r.pointAt(e, l)}, l.rows, share*(until-r.spent()))
-			if ok || err != nil {
-				return l, until, ok, err
+			for i, e := range field[:min(first, len(field))] {
+				best := r.best[e.recipe]
+				if i > 0 && r.last.rows < r.data.Rows() && (best.on < r.leader.on || !r.withinError(best, r.leader, 1)) {
+					continue
+				}
+				p := r.pointAt(e, l)
+				p.careful = false
+				ok, err := r.affordable(ctx, []point{p}, l.rows, share*(until-r.spent()))
+				if ok || err != nil {
+					return l, until, ok, err
+				}
 			}
 		}
 	}
@@ -167,7 +173,7 @@ func (r *run) coarseEntrant(recipe, gamma int) entrant {
 	e := entrant{point: point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, gammas: coarseGammas,
 		gammaStep: coarseGamma, penalties: 2, penaltyStep: (high - low) / 4}
 	// each penalty requires a factorization of the whole matrix
-	if r.table[recipe].mapping.exact && r.data.Rows() >= minSharedLessons {
+	if r.table[recipe].mapping.exact() && r.data.Rows() >= minSharedLessons {
 		e.gammas, e.penalties = 1, 1
 	}
 	return e
@@ -348,7 +354,7 @@ var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 // affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one; none if even
 // that does not fit, or if the recipe could not be fitted to all rows. An entrant may use a multiple of its share of the time left, because others use less.
 func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
-	const shares = 4 // per core
+	const shares = 3 // per core
 	left := until - r.spent()
 	buf := max(math.Ceil(left/float64(toCome)), min(left, 3))
 	sizes := narrowings
@@ -363,19 +369,25 @@ func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until f
 			sizes = narrowings[len(narrowings)-1:] // its time is unknown
 		}
 	}
-	for _, few := range sizes {
-		points := r.unseen(r.neighborhood(r.pointAt(e, at), min(e.gammas, few[0]), e.gammaStep,
-			min(e.penalties, few[1]), e.penaltyStep, e.transforms...), min(at.rows, r.data.Rows()))
-		if ok, err := r.affordable(ctx, points, at.rows, buf); ok || err != nil {
-			return points, err
+	for p := r.pointAt(e, at); ; p.careful = false {
+		for _, few := range sizes {
+			points := r.unseen(r.neighborhood(p, min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]), e.penaltyStep,
+				e.transforms...), min(at.rows, r.data.Rows()))
+			if ok, err := r.affordable(ctx, points, at.rows, buf); ok || err != nil {
+				return points, err
+			}
+		}
+		if !p.careful {
+			return nil, nil
 		}
 	}
-	return nil, nil
 }
 
-// pointAt returns the point of an entrant at a level. The size is 0 if there is no map.
+// pointAt returns the point of an entrant at a level: rounds after the first learn representations with more effort. The
+// size is 0 if there is no map.
 func (r *run) pointAt(e entrant, l level) point {
 	p := e.point
+	p.careful = r.table[p.recipe].learn.name != "" && r.last.rows > 0
 	if p.size = l.size; r.table[p.recipe].sizeOf(l.size) == 0 {
 		p.size = 0
 	}

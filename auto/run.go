@@ -103,6 +103,8 @@ func (r *run) chooseTable() error {
 	// of many terms, kernels are slow and linear models good; of many rows, a wider map improves the score in less time
 	// than Newton's method for several classes
 	const manyRows = 20_000
+	// of few rows an exact kernel is cheaper than its maps, of very many it is too slow
+	const maxExactOnly, maxExact = 1500, 100_000
 	task, o, rows := r.metric.Task, r.options, r.data.Rows()
 	scores := r.metric.Requires == metrics.Probabilities
 	byClass := metricinput.IsClassBalanced(r.metric.Name)
@@ -110,19 +112,19 @@ func (r *run) chooseTable() error {
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
 	r.transforms = r.tails()
 	for _, k := range table(task, r.orderedRepresentations()) {
-		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain {
+		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
 			k.head = k.head.ofText()
 		}
 		switch {
 		case o.Recipes != nil && !slices.Contains(o.Recipes, k.String()), o.Exportable && !k.exports(),
-			k.dense && isSparse(r.data), isText(r.data) && !k.plain && k.rule != ruleColumns,
+			k.dense && isSparse(r.data), isText(r.data) && !k.plain() && k.rule != ruleColumns,
 			k.scale.name != "" && !contains[transformer.Standardize](o.Preprocessing),
-			r.data.Cols() < k.inputs, k.mapping.rows > 0 && rows > k.mapping.rows,
-			!k.late && k.task == task && rows < k.mapping.from && o.Recipes == nil,
+			r.data.Cols() < k.inputs, k.mapping.exact() && rows > maxExact,
+			!k.late && rows < maxExactOnly && k.size != "" && !k.sparse() && o.Recipes == nil,
 			k.model.name == "poisson" && !r.counts(), k.balanced && !reweights,
 			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
 			scores && !k.probabilities, k.calibrated && !scores,
-			rows > manyRows && r.classes > 2 && k.late && !k.plain && !scores,
+			rows > manyRows && r.classes > 2 && k.late && !k.plain() && !scores,
 			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem": // random features suffice
 			continue
 		}
@@ -140,7 +142,7 @@ func (r *run) chooseTable() error {
 		r.table = append(r.table, k)
 	}
 	if isSparse(r.data) { // linear models are often the best with many columns
-		others := func(k recipe) bool { return !k.plain && k.rule != ruleColumns }
+		others := func(k recipe) bool { return !k.plain() && k.rule != ruleColumns }
 		r.table = slices.Concat(slices.DeleteFunc(slices.Clone(r.table), others),
 			slices.DeleteFunc(slices.Clone(r.table), func(k recipe) bool { return !others(k) }))
 	}
@@ -222,7 +224,7 @@ func (r *run) firstModel(ctx context.Context) error {
 	learned := rows
 	if err == nil && r.leader.Folds == nil {
 		learned = fewer
-		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain }), 0), fewer, 0)
+		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() }), 0), fewer, 0)
 	}
 	if err == nil && r.leader.Folds == nil {
 		err = fmt.Errorf("the first model cannot be scored: %s", out[0].Failed)
@@ -261,7 +263,7 @@ func (r *run) tryLinear(ctx context.Context) error {
 			"%.4g over the folds", r.metric.Name, r.leader.mean, constant))
 	}
 	for i, k := range r.table {
-		if !k.plain || r.best[i].on >= r.leader.on && !useless {
+		if !k.plain() || r.best[i].on >= r.leader.on && !useless {
 			continue
 		}
 		e := r.coarseEntrant(i, 0)

@@ -689,7 +689,7 @@ func TestSparseRowsBeginWithALinearModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first := r.table[0]; !first.plain || first.late {
+	if first := r.table[0]; !first.plain() || first.late {
 		t.Errorf("%s comes first", first)
 	}
 }
@@ -724,13 +724,13 @@ func TestLinearIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := r.leader
-	if r.table[first.recipe].plain {
+	if r.table[first.recipe].plain() {
 		t.Fatal("the first model is linear")
 	}
 	if err := r.tryLinear(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if !r.table[r.leader.recipe].plain || r.leader.on != first.on || !(r.leader.mean > first.mean) {
+	if !r.table[r.leader.recipe].plain() || r.leader.on != first.on || !(r.leader.mean > first.mean) {
 		t.Errorf("recipe %d leads with %v, the first model has %v", r.leader.recipe, r.leader.mean, first.mean)
 	}
 }
@@ -747,7 +747,7 @@ func TestLinearIsTriedWithinCandidates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, k := range r.table {
-		if k.plain && r.best[i].on < r.leader.on {
+		if k.plain() && r.best[i].on < r.leader.on {
 			t.Errorf("%s is tried on %d rows, the leader on %d", k, r.best[i].on, r.leader.on)
 		}
 	}

@@ -23,7 +23,11 @@ type (
 	}
 	cleanKey   struct{ scale, encode string }
 	shapeKey   cleanKey
-	learnedKey struct{ representation, rows string }
+	learnedKey struct {
+		representation string
+		careful        bool
+		rows           string
+	}
 )
 
 func (p representation) cleanKey() cleanKey { return cleanKey{p.scale.name, p.encode} }
@@ -124,9 +128,9 @@ func (r *run) learnStep(p representation) (transformer.Fitter, error) {
 	if p.learn.name == "" {
 		return nil, nil
 	}
-	more := p.few
-	if r.data.Rows() >= minSharedLessons {
-		more = p.many
+	more := p.quick
+	if p.careful {
+		more = p.slow
 	}
 	return p.learn.fitter(append(more.settings[:len(more.settings):len(more.settings)],
 		param.Setting{Path: "rows", Value: r.lessonCount()}, r.seeded("learn"))...)
@@ -135,14 +139,14 @@ func (r *run) learnStep(p representation) (transformer.Fitter, error) {
 // learned is a learning step that is fitted once to the same rows.
 type learned struct {
 	transformer.Fitter
-	run  *run
-	name string // of the representation
+	run *run
+	key learnedKey
 }
 
 // Fit fits the step, or returns an earlier fit.
 func (l learned) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	rows := journal.Sum(func(h hash.Hash) { journal.Rows(h, data) })
-	return l.run.learn(ctx, learnedKey{l.name, rows}, l.Fitter, data)
+	l.key.rows = journal.Sum(func(h hash.Hash) { journal.Rows(h, data) })
+	return l.run.learn(ctx, l.key, l.Fitter, data)
 }
 
 // learnedFromAll returns the learned step of a representation, fitted to all rows.
@@ -158,7 +162,7 @@ func (r *run) learnedFromAll(ctx context.Context, p representation, step transfo
 	if err != nil {
 		return nil, err
 	}
-	return r.learn(ctx, learnedKey{p.name, ""}, step, data)
+	return r.learn(ctx, learnedKey{p.name, p.careful, ""}, step, data)
 }
 
 // learn fits the learning step of a representation and notes its pace.

@@ -152,7 +152,7 @@ func TestRecipesAreRegistered(t *testing.T) {
 func TestExportableRecipes(t *testing.T) {
 	ctx, data := context.Background(), noise(80, 8)
 	for _, m := range mappings {
-		if m.step.name == "" || m.exact {
+		if m.step.name == "" || m.exact() {
 			continue
 		}
 		step, err := m.step.fitter()
