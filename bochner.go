@@ -45,9 +45,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/preprocessing"
-	"github.com/bochner-ml/bochner/internal/profile"
-	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"

@@ -27,7 +27,7 @@ func Example() {
 	file := filepath.Join(os.TempDir(), "flats.bochner")
 	defer os.Remove(file)
 
-	flats, err := bochner.Load(ctx, "testdata/flats.csv", "rent")
+	flats, err := bochner.Load(ctx, "examples/flats.csv", "rent")
 	check(err)
 	machine := bochner.KernelMachine(flats)
 	model, search, err := bochner.Search(ctx, machine, flats, bochner.Validation{},
@@ -54,7 +54,7 @@ func Example() {
 // A spec is a value: parameters are fields, or paths from a pipeline down.
 func ExampleFit() {
 	ctx := context.Background()
-	flats, err := bochner.Load(ctx, "testdata/flats.csv", "district")
+	flats, err := bochner.Load(ctx, "examples/flats.csv", "district")
 	check(err)
 	machine, err := bochner.KernelMachine(flats).With(param.Setting{Path: "rff.features", Value: 200})
 	check(err)
@@ -80,7 +80,7 @@ func ExampleFit() {
 // Clustering and anomaly detection are fitted without a target.
 func ExampleLoadInputs() {
 	ctx := context.Background()
-	flats, err := bochner.LoadInputs(ctx, "testdata/flats.csv")
+	flats, err := bochner.LoadInputs(ctx, "examples/flats.csv")
 	check(err)
 	machine := bochner.KernelMachine(flats)
 	machine.Estimator = anomaly.NewOneClass()

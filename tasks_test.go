@@ -78,7 +78,7 @@ func Example_files() {
 	file := filepath.Join(os.TempDir(), "rents.bochner")
 	defer os.Remove(file)
 
-	flats, err := bochner.Load(ctx, "testdata/flats.csv", "rent")
+	flats, err := bochner.Load(ctx, "examples/flats.csv", "rent")
 	check(err)
 	train, test, err := datasets.TrainTest{Test: 0.25, Shuffle: true}.Sets(flats)
 	check(err)
@@ -101,7 +101,7 @@ func Example_files() {
 
 // Cross-validation, learning curve and metrics of plain slices.
 func Example_validation() {
-	flats, err := bochner.Load(ctx, "testdata/flats.csv", "rent")
+	flats, err := bochner.Load(ctx, "examples/flats.csv", "rent")
 	check(err)
 	machine := bochner.KernelMachine(flats)
 
@@ -125,7 +125,7 @@ func Example_validation() {
 
 // Coefficients have the names of the features.
 func Example_coefficients() {
-	flats, err := bochner.Load(ctx, "testdata/flats.csv", "rent")
+	flats, err := bochner.Load(ctx, "examples/flats.csv", "rent")
 	check(err)
 	columns := pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/guard"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 )
 
 const (

@@ -13,9 +13,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/metricinput"
-	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/internal/learning/metricinput"
+	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/bochner-ml/bochner/internal/textrows"
+	"github.com/bochner-ml/bochner/internal/rows/textrows"
 )
 
 // Documents gives estimates of cost access to the strings of text columns. It is safe for concurrent

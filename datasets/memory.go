@@ -14,8 +14,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/structrows"
-	"github.com/bochner-ml/bochner/internal/textrows"
+	"github.com/bochner-ml/bochner/internal/rows/structrows"
+	"github.com/bochner-ml/bochner/internal/rows/textrows"
 )
 
 // MaxInferredClasses is the maximum number of different integers that are inferred to be class codes.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/guard"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 )
 
 // RowError is an error about a row. Row counts from 0 in the rows that a function was given. If

@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Set is a set of rows in memory. Zero values of optional fields mean that they are absent.
@@ -104,7 +104,7 @@ func (s Set) Source() Source { return setSource{s} }
 
 type setSource struct{ set Set }
 
-// Set returns the rows. internal/rowsource uses it to recognize a Set.
+// Set returns the rows. internal/rows/rowsource uses it to recognize a Set.
 func (s setSource) Set() Set { return s.set }
 
 func (s setSource) Schema() Schema         { return s.set.Schema }

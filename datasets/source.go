@@ -18,7 +18,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 )
 
 // Source is a stream of blocks of rows that can be read repeatedly.

@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/distributed/store/s3"
 	"github.com/bochner-ml/bochner/distributed/store/storetest"
-	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
 
 // The tests of the scripts of Slurm and Kubernetes run them with processes in the place of the engine: sbatch is a

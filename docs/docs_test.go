@@ -16,7 +16,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/internal/importrules"
+	"github.com/bochner-ml/bochner/internal/testing/importrules"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )

@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/internal/textrows"
+	"github.com/bochner-ml/bochner/internal/rows/textrows"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // rejectClassTarget refuses targets that are the codes of classes: a regression on them would take the

@@ -10,9 +10,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/descent"
-	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/estimator/internal/descent"
+	"github.com/bochner-ml/bochner/estimator/internal/newton"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/sparse"
 )
 

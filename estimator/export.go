@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/conformal"
 	"github.com/bochner-ml/bochner/model"
 )
 

@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/evidence"
-	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/features/evidence"
+	"github.com/bochner-ml/bochner/internal/features/fourier"
+	"github.com/bochner-ml/bochner/internal/features/sample"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/pairwise"
-	"github.com/bochner-ml/bochner/internal/sample"
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/sparse"
 )
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
+	"github.com/bochner-ml/bochner/estimator/internal/kernelsvm"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kernelridge"
-	"github.com/bochner-ml/bochner/internal/kernelsvm"
-	"github.com/bochner-ml/bochner/internal/specs"
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -77,7 +77,7 @@ func smoParams(l *param.List, tol *float64, cache, maxIter *int, seed *uint64) {
 	l.Seed(seed, "seed", "seed of the sample for gamma: median")
 }
 
-// plain is the spec as internal/kernelsvm takes it.
+// plain is the spec as estimator/internal/kernelsvm takes it.
 func (s KernelSVM) plain() kernelsvm.Spec {
 	return kernelsvm.Spec{Kernel: s.Kernel, Gamma: s.Gamma, C: s.C, Tol: s.Tol, Cache: s.Cache, MaxIter: s.MaxIter,
 		Shape: spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0},

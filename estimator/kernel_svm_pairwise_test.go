@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/kernelridge"
 )
 
 // pairwiseMachine returns a machine of k classes with random weights.

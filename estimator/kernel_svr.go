@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/kernelsvm"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kernelsvm"
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -59,7 +59,7 @@ func (s *KernelSVR) Params(l *param.List) {
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
 }
 
-// plain is the spec as internal/kernelsvm takes it.
+// plain is the spec as estimator/internal/kernelsvm takes it.
 func (s KernelSVR) plain() kernelsvm.Spec {
 	return kernelsvm.Spec{Kernel: s.Kernel, Gamma: s.Gamma, C: s.C, Epsilon: s.Epsilon, Tol: s.Tol, Cache: s.Cache,
 		Shape:   spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0},

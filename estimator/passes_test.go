@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passtest"
+	"github.com/bochner-ml/bochner/internal/testing/passtest"
 	"github.com/bochner-ml/bochner/single"
 )
 

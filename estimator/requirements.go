@@ -2,7 +2,7 @@ package estimator
 
 import (
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
 )
 
 // numericComplete requires complete numeric columns.

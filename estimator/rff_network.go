@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/network"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/network"
-	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/specs"
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -295,7 +295,7 @@ func (t *trainingData) unscaled(m *network.Model) *network.Model {
 	return m
 }
 
-// plain is the spec as internal/network takes it, for the rows of X.
+// plain is the spec as estimator/internal/network takes it, for the rows of X.
 func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, error) {
 	out := s.sized()
 	out.Kernel, _ = spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})

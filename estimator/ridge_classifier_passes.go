@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // Start starts the pass of sums. If the schema names no classes, or class weights are balanced, a

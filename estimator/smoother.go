@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
+	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/kernelridge"
-	"github.com/bochner-ml/bochner/internal/leastsquares"
-	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/model"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/descent"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
-	"github.com/bochner-ml/bochner/internal/descent"
+	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/param"
 )
 

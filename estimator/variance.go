@@ -3,7 +3,7 @@ package estimator
 import (
 	"errors"
 
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 

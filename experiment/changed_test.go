@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
-	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 )
 
 // A file that changes between two passes, or within one, is an error that names it, for every

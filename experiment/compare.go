@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/compare"
+	"github.com/bochner-ml/bochner/experiment/report"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/metrics"
-	"github.com/bochner-ml/bochner/report"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 // Comparison is the result of [Compare].
@@ -30,9 +30,9 @@ type Comparison = result.Comparison
 //
 // Runs that cannot be compared cause an [*IncomparableRunsError].
 //
-// [compare.McNemar]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#McNemar
-// [compare.Paired]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#Paired
-// [compare.CorrectedT]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#CorrectedT
+// [compare.McNemar]: https://pkg.go.dev/github.com/bochner-ml/bochner/metrics/compare#McNemar
+// [compare.Paired]: https://pkg.go.dev/github.com/bochner-ml/bochner/metrics/compare#Paired
+// [compare.CorrectedT]: https://pkg.go.dev/github.com/bochner-ml/bochner/metrics/compare#CorrectedT
 func Compare(ctx context.Context, score string, folders ...string) (Comparison, error) {
 	wrong := &IncomparableRunsError{}
 	read := readRuns(folders, wrong)

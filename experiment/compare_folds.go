@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 // compareFolds tests the scores on the folds of the searches, where these are the same ones.

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 // pairing is a run paired with the reference run.

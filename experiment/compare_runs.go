@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/metricinput"
+	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 )
 
 // IncomparableRunsError reports runs that cannot be compared: incomplete directories, different

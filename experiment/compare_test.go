@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/compare"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 const comparedNumbers = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {rff: " +

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/exhaustive"
-	"github.com/bochner-ml/bochner/internal/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
 
 // TestDamagedResult checks that a damaged result.json gives an error or a page, whatever value is

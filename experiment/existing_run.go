@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/jsonfloat"
-	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
+	"github.com/bochner-ml/bochner/internal/rows/rowfile"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // runOutputs lists all files that [Run] may write, autoOutputs those of [Auto].

@@ -18,11 +18,11 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/report"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/internal/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/report"
 )
 
 const (

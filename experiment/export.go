@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/graph/golang"
 	"github.com/bochner-ml/bochner/graph/onnx"
 	"github.com/bochner-ml/bochner/graph/python"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // ExportOptions are options of [Export].

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // fitted is the model of a run.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/mlflow/mlflowtest"
+	"github.com/bochner-ml/bochner/internal/experiment/mlflow/mlflowtest"
 )
 
 const tracked = `

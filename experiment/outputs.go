@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // outputs contains the outputs of a run: its result, its directory and, if there is one, its

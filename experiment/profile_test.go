@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )

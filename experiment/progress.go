@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // SearchProgress is the state of a running search.

@@ -13,13 +13,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bochner-ml/bochner/experiment/report"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/report"
 )
 
 // specNames are the names of the experiment files of [Run] and [Auto].

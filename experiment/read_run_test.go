@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/report"
+	"github.com/bochner-ml/bochner/experiment/report"
 )
 
 const reported = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {rff: {features: " +

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
-	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
 )
 
 // rowsOf is a CSV with a header and n rows.

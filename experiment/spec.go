@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/experiment/validate"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // Load reads and validates an experiment file with overridden values. The error is a

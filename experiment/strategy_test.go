@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 const halved = `

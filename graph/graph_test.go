@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/ops"
+	"github.com/bochner-ml/bochner/internal/codec/ops"
 )
 
 func TestRun(t *testing.T) {

@@ -3,7 +3,7 @@ package graph
 import (
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/ops"
+	"github.com/bochner-ml/bochner/internal/codec/ops"
 )
 
 // Add returns a + b.

@@ -3,7 +3,7 @@ package graph
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/ops"
+	"github.com/bochner-ml/bochner/internal/codec/ops"
 )
 
 // Simplified returns an equivalent graph with fewer operations, up to rounding. Scalings and

@@ -11,12 +11,12 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/guard"
-	"github.com/bochner-ml/bochner/internal/journal"
-	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/internal/metricinput"
-	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/learning/metricinput"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // split returns the folds of the splitter after validating them.

@@ -6,7 +6,7 @@ import (
 	"hash"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/metrics"
 )
 

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 )
 
 // RunShard does shard i of n of the fits of the search, 0 ≤ i < n, and records their scores in its

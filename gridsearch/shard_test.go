@@ -1,7 +1,7 @@
 package gridsearch
 
 import (
-	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 
 	"bytes"
 	"context"

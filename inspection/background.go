@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/cluster"
-	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 

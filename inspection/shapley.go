@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/jsonfloat"
-	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/internal/origin"
-	"github.com/bochner-ml/bochner/internal/shapley"
+	"github.com/bochner-ml/bochner/inspection/internal/shapley"
+	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/rows/origin"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // Method is a method of computing Shapley values.
@@ -210,7 +210,7 @@ func (o ShapleyOutput) MeanAbs() []float64 {
 // not such a sum.
 //
 // Source: Lundberg and Lee, "A unified approach to interpreting model predictions", NIPS 2017;
-// package internal/shapley derives the exact values and interactions. Python equivalent:
+// package inspection/internal/shapley derives the exact values and interactions. Python equivalent:
 // shap.Explainer with a background data set; interactions as in shap_interaction_values.
 func Shapley(ctx context.Context, model estimator.Predictor, background, rows datasets.Set,
 	o ShapleyOptions) (ShapleyValues, error) {

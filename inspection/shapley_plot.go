@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 )
 
 const (

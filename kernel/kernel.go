@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
 // Func is a kernel as a function of two rows of the same length. It must be symmetric, positive

@@ -29,7 +29,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
 // Requirement names the outputs that a metric reads. Of two alternatives, it reads the first one

@@ -3,7 +3,7 @@ package metrics
 import (
 	"strconv"
 
-	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
 )
 
 // SVG returns the matrix as a heat map, shaded by the fraction of each true class. Notebooks

@@ -19,7 +19,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/sparse"
 )
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 )
 
 // kinds maps registered types of fitted values to their names in files.

@@ -3,7 +3,7 @@ package model
 import (
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/conformal"
 )
 
 // Prediction contains the outputs of a model for rows. Outputs that were not requested, or that the

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/paramkind"
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/spec/paramkind"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
 // Float declares a number.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 

@@ -28,8 +28,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/paramkind"
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/spec/paramkind"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
 // Declarer is a spec with hyperparameters. Params has a pointer receiver and binds each parameter

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/spec/paramkind"
 )
 
 // dial is a spec with a parameter of every kind.

@@ -3,7 +3,7 @@ package pipeline
 import (
 	_ "github.com/bochner-ml/bochner/estimator/anomaly" // its steps
 	_ "github.com/bochner-ml/bochner/estimator/cluster"
-	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/internal/spec/registry"
 	"github.com/bochner-ml/bochner/model"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/specs"
-	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 )
 
 // SVG returns a diagram of the pipeline: the steps from left to right with their parameters,

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/internal/guard"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 

@@ -15,7 +15,7 @@ if [ ! -x "$work/env/bin/python" ]; then
 	"$work/env/bin/pip" install --quiet 'tritonclient[http,grpc]==2.*'
 fi
 (cd "$root" && go build -o "$work/bochner" ./cmd/bochner)
-cp "$root/testdata/flats.csv" "$root/serve/clients.py" "$work"
+cp "$root/examples/flats.csv" "$root/serve/clients.py" "$work"
 cd "$work"
 rm -rf runs served && mkdir served
 

@@ -25,7 +25,7 @@ func Example() {
 	check(err)
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "flats.bochner")
-	flats, err := bochner.Load(ctx, "../testdata/flats.csv", "rent")
+	flats, err := bochner.Load(ctx, "../examples/flats.csv", "rent")
 	check(err)
 	model, err := bochner.Fit(ctx, bochner.KernelMachine(flats), flats)
 	check(err)

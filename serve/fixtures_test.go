@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/anomaly"
 	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/internal/jsonscan"
-	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/internal/codec/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 

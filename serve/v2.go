@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 

@@ -13,11 +13,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/evidence"
-	"github.com/bochner-ml/bochner/internal/exhaustive"
-	"github.com/bochner-ml/bochner/internal/fourier"
-	"github.com/bochner-ml/bochner/internal/sample"
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/features/evidence"
+	"github.com/bochner-ml/bochner/internal/features/fourier"
+	"github.com/bochner-ml/bochner/internal/features/sample"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )

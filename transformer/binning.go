@@ -13,13 +13,13 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/bins"
-	"github.com/bochner-ml/bochner/internal/origin"
-	"github.com/bochner-ml/bochner/internal/spectral"
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
+	"github.com/bochner-ml/bochner/internal/rows/origin"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/transformer/internal/bins"
 )
 
 // Binning maps rows to random binning features. It draws P grids with random pitches and shifts

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cputime"
+	"github.com/bochner-ml/bochner/internal/runtime/cputime"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 )

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/fourier"
-	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/golden"
 )
 
 // denseOf makes a matrix of rows in which null is a missing value.

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/landmarks"
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/features/landmarks"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
 )
 
 // landmarkFamily is a [Family] of maps by landmarks that are leading ones of the same.

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/testing/golden"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 )

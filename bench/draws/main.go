@@ -25,7 +25,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
-	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )

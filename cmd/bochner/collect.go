@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	limits "github.com/bochner-ml/bochner/internal/memory"
+	limits "github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // Short commands skip garbage collection: until the first check, the heap may grow by this

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/jsonfloat"
-	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/internal/rows/rowfile"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/param"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
 )
 
 // asCommand makes the test program be the command.

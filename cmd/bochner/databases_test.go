@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/postgrestest"
+	"github.com/bochner-ml/bochner/internal/testing/postgrestest"
 )
 
 // Rows of PostgreSQL, with the URL in a variable, give the same results as files, and no output

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
 
 const killed = `

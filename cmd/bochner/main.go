@@ -27,7 +27,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/param"
 )
 

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
 
 // quotedPages lists the pages that show the output of commands.

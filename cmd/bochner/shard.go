@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
-	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/internal/rows/rowfile"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // shardCommand is a sharded fit: its steps run as separate processes, on any hosts.

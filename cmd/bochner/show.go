@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
 )
 
 // showResult prints the result of a run.

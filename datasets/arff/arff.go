@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Options assign the attributes to roles. With the zero value all columns are inputs.

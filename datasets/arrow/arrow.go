@@ -30,7 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/arrays"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
-	"github.com/bochner-ml/bochner/internal/formats"
+	"github.com/bochner-ml/bochner/internal/rows/formats"
 )
 
 func init() {

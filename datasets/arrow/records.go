@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // OpenRecords returns the rows of record batches in memory, in sequence, as [Open] returns those of

@@ -12,9 +12,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
-	"github.com/bochner-ml/bochner/internal/exhaustive"
-	"github.com/bochner-ml/bochner/internal/golden"
-	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
+	"github.com/bochner-ml/bochner/internal/testing/golden"
 )
 
 // TestRealFiles reads files that others have written, each in its own manner.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/textrows"
+	"github.com/bochner-ml/bochner/internal/rows/textrows"
 )
 
 // Write writes data with a header: the inputs, the target or targets, and columns "weight" and

@@ -3,7 +3,7 @@ package jsonl
 import (
 	"unicode/utf8"
 
-	"github.com/bochner-ml/bochner/internal/jsonscan"
+	"github.com/bochner-ml/bochner/internal/codec/jsonscan"
 )
 
 // scanner reads the object of a line.

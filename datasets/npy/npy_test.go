@@ -20,9 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
-	"github.com/bochner-ml/bochner/internal/canceltest"
-	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 )
 
 var ctx = context.Background()

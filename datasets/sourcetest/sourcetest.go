@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/panictest"
-	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/panictest"
 )
 
 // check is one property of every source, of which all are the rows.

@@ -10,7 +10,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Transactional reports whether the database isolates the snapshot from concurrent writes.

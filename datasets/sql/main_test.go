@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/postgrestest"
+	"github.com/bochner-ml/bochner/internal/testing/postgrestest"
 )
 
 func TestMain(m *testing.M) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
-	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/testing/golden"
 )
 
 // BenchmarkRead parses a9a (2.3 MB of text) into blocks.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
-	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // Files is the store of states and models. The default accepts paths and file:// URLs. A program

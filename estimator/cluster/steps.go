@@ -1,6 +1,6 @@
 package cluster
 
-import "github.com/bochner-ml/bochner/internal/registry"
+import "github.com/bochner-ml/bochner/internal/spec/registry"
 
 // The steps of this package with their names in experiment files.
 func init() {

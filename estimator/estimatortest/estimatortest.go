@@ -28,7 +28,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/panictest"
+	"github.com/bochner-ml/bochner/internal/testing/panictest"
 )
 
 // Options describe the estimator under test.

@@ -11,11 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/guard"
-	"github.com/bochner-ml/bochner/internal/paramkind"
-	"github.com/bochner-ml/bochner/internal/specs"
-	"github.com/bochner-ml/bochner/internal/stacking"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
+	"github.com/bochner-ml/bochner/internal/spec/paramkind"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/stacking"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // FitBatch passes the distinct members of all candidates to their own FitBatch. Members with fixed

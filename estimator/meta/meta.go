@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/predictorstate"
-	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/learning/predictorstate"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )

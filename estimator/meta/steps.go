@@ -1,7 +1,7 @@
 package meta
 
 import (
-	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/internal/spec/registry"
 )
 
 // The steps of this package with their names in experiment files.

@@ -8,11 +8,11 @@ import (
 	"math/rand/v2"
 	"os"
 
-	"github.com/bochner-ml/bochner/attention"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/transformer/attention"
 )
 
 // comparison is a row of the table: a capability and its alternatives.

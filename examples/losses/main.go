@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/inspection/plot"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/plot"
 	"github.com/bochner-ml/bochner/transformer"
 )
 

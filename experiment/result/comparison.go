@@ -3,7 +3,7 @@ package result
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/compare"
+	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
 // Comparison compares two or more runs: their settings, scores, times and memory, with paired

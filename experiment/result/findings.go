@@ -2,7 +2,7 @@ package result
 
 import (
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
 )
 
 // Findings are the diagnostics of a model: result.json stores each under its own key. A field that

@@ -4,7 +4,7 @@
 //	r, err := experiment.ReadRun("runs/adult")
 package result
 
-import "github.com/bochner-ml/bochner/internal/profile"
+import "github.com/bochner-ml/bochner/internal/rows/profile"
 
 // Result is the content of result.json.
 type Result struct {

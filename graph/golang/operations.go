@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/ops"
+	"github.com/bochner-ml/bochner/internal/codec/ops"
 )
 
 // predict writes the function Predict: a statement or loop for each value with a variable.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/ops"
+	"github.com/bochner-ml/bochner/internal/codec/ops"
 )
 
 // operators are the ONNX operators of graph operations.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/ops"
+	"github.com/bochner-ml/bochner/internal/codec/ops"
 )
 
 // writer converts a graph to the nodes and constants of an ONNX file.

@@ -3,7 +3,7 @@ package kern
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Band is A = Q·B·Qᵀ with orthogonal Q and a band matrix B. Systems (A + s·I)x = b for many shifts

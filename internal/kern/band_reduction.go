@@ -3,7 +3,7 @@ package kern
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // reduction is the state of a band reduction. Panel r holds columns [r·nr, (r+1)·nr) of the matrix,

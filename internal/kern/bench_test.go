@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/cputime"
+	"github.com/bochner-ml/bochner/internal/runtime/cputime"
 )
 
 // peakGFLOPS measures the peak throughput of one core by a loop of multiply-adds, as the maximum of

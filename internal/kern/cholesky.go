@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // cholBlock is the width of unblocked factorizations, a multiple of every tile height and width.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Eigen is the decomposition A = V·diag(Values)·Vᵀ of a symmetric matrix with orthogonal V. The

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // rotations is an orthogonal matrix to whose neighboring rows sweeps of Givens rotations are

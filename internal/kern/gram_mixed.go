@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // GramMixed is Gram of a float32 matrix with a float64 result. Blocks of at most 512 rows are

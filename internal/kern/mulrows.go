@@ -3,7 +3,7 @@ package kern
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // MulRows computes A·B in blocks of rows and passes each block to f while it is in the second-level

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 )
 
 // forever is a context that is never canceled.

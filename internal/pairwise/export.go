@@ -7,8 +7,8 @@ import (
 
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // Export adds to g the kernel values of rows and the points, rows × points. The frame must be that

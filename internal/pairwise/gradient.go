@@ -3,9 +3,9 @@ package pairwise
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Gradients writes, for each row x_i and each output c, the gradient of the kernel sum of the

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
 )
 
 // table is a piecewise polynomial approximation of a kernel as a function of the squared distance:

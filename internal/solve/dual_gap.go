@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // ErrNotFinite reports that the objective overflows.

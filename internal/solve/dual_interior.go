@@ -3,8 +3,8 @@ package solve
 import (
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // interior is a primal-dual interior point method for the dual with narrow rows. Its variables are

@@ -19,7 +19,7 @@ var reasons = map[string]string{
 	"maps":   "the interpreter cannot call generic functions; use range",
 	"cmp":    "the interpreter cannot call generic functions; use <",
 	"gonum.org/v1/plot": "this kernel does not contain it; use " +
-		"github.com/bochner-ml/bochner/plot",
+		"github.com/bochner-ml/bochner/inspection/plot",
 }
 
 // CheckImports returns the nodes of a cell after importing its packages. It panics with an error

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/rowencoding"
-	"github.com/bochner-ml/bochner/internal/structrows"
+	"github.com/bochner-ml/bochner/internal/rows/rowencoding"
+	"github.com/bochner-ml/bochner/internal/rows/structrows"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/internal/specs"
-	"github.com/bochner-ml/bochner/internal/yamlnode"
+	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )

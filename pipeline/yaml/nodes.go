@@ -7,8 +7,8 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/internal/suggest"
-	"github.com/bochner-ml/bochner/internal/yamlnode"
+	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 

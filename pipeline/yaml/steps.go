@@ -7,7 +7,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/internal/yamlnode"
+	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/suggest"
-	"github.com/bochner-ml/bochner/internal/yamlnode"
+	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )

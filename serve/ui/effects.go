@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/internal/origin"
+	"github.com/bochner-ml/bochner/internal/rows/origin"
 	"github.com/bochner-ml/bochner/serve"
 )
 

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
 )
 
 // number formats a number with four significant digits.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/conformal"
 	"github.com/bochner-ml/bochner/serve"
 )
 

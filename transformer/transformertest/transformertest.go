@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/panictest"
-	"github.com/bochner-ml/bochner/internal/textrows"
+	"github.com/bochner-ml/bochner/internal/rows/textrows"
+	"github.com/bochner-ml/bochner/internal/testing/panictest"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )

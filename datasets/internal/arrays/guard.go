@@ -9,7 +9,7 @@ import (
 
 	arrow "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // MemoryLimit tracks memory for sizes that a file declares, and panics with memory.ErrTooLarge,

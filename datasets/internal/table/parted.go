@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // splittable returns r as a Splittable, if possible.

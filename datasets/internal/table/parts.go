@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Splittable is a Reader whose records can be read in parts by several goroutines.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/rowsource"
-	"github.com/bochner-ml/bochner/internal/structrows"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/structrows"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Open infers the schema of the records of r, unless the roles contain one, and returns them as a

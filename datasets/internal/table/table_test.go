@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 )
 
 // records is a Reader of fields in memory.

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/internal/rows/rowfile"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // MaxLine is the default bound on the bytes of one line.

@@ -24,7 +24,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/bochner-ml/bochner/distributed/store"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Open opens the bucket of a URL without path. The context applies to Open only, not to the bucket.

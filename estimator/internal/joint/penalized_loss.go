@@ -3,9 +3,9 @@ package joint
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/descent"
+	"github.com/bochner-ml/bochner/estimator/internal/descent"
+	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/newton"
 )
 
 // PenalizedLoss is a candidate that minimizes C times a loss plus a penalty.

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"github.com/bochner-ml/bochner/attention"
+	"github.com/bochner-ml/bochner/transformer/attention"
 )
 
 // topics returns queries, keys and values of a sequence whose positions have one of 16 topics:

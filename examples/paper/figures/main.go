@@ -29,7 +29,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
 )
 
 func main() {

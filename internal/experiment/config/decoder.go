@@ -5,8 +5,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/internal/suggest"
-	"github.com/bochner-ml/bochner/internal/yamlnode"
+	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/internal/yamlnode"
+	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
 )
 
 // Values are the values of a document by path, including defaults, that affect the results of a

@@ -12,10 +12,10 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	rows "github.com/bochner-ml/bochner/datasets/sql"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/internal/rows/rowfile"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // drivers maps the scheme of a URL to the driver of package database/sql and its package.

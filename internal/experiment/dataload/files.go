@@ -8,7 +8,7 @@ import (
 	_ "github.com/bochner-ml/bochner/datasets/arrow"   // experiments read every format
 	_ "github.com/bochner-ml/bochner/datasets/parquet" // experiments read every format
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
 )
 
 // Files returns the files of the section, or its queries to a database.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
 )
 
 // profile contains the statistics of a column, collected in one pass with bounded memory.

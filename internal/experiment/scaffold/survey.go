@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
-	rowprofile "github.com/bochner-ml/bochner/internal/profile"
-	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/internal/rowsource"
-	"github.com/bochner-ml/bochner/internal/textrows"
+	rowprofile "github.com/bochner-ml/bochner/internal/rows/profile"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 )
 

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/distributed"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
-	"github.com/bochner-ml/bochner/internal/profile"
-	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/experiment/distributed"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
+	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 

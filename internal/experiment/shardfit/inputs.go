@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
-	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
 )
 
 // input is one file of rows.

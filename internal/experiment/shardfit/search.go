@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
 
 const searched = `

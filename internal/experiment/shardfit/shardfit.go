@@ -26,10 +26,10 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/internal/distributed"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/experiment/distributed"
+	"github.com/bochner-ml/bochner/internal/rows/profile"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/param"
 )
 

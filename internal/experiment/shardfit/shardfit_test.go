@@ -18,10 +18,10 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/internal/distributed"
-	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/distributed"
 	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
+	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 

@@ -1,11 +1,11 @@
-// Package pick describes some columns of rows; type Picker of internal/rowblock selects them.
+// Package pick describes some columns of rows; type Picker of internal/rows/rowblock selects them.
 package pick
 
 import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/textrows"
+	"github.com/bochner-ml/bochner/internal/rows/textrows"
 )
 
 // Schema returns the schema of the named columns, nil for all.

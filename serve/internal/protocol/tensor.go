@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 )
 
 // Datatype is the element type of a tensor, spelled as in the Open Inference Protocol.

@@ -1,0 +1,219 @@
+package evidence
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Product is the covariance of a product of kernels of groups of inputs. With the distance D_g of
+// group g and p_t = 2 for kernels φ_t of the squared distance, 1 for those of the L1 distance,
+//
+//	M = Π_t φ_t(Σ_{g in t} s_g^p_t·D_g) + ρI
+//	dJ/dlog s_g = ½·Σ_il G_il·(Π_{u≠t} φ_u)·φ_t'·p_t·s_g^p_t·D_g
+//
+// The distances are stored once, so that a value costs a multiplication per group and pair. Memory:
+// 2n² bytes per group.
+type Product struct {
+	n      int
+	terms  []*pairwise.Kernel
+	groups []distances
+}
+
+// Group is some inputs with a common scale.
+type Group struct {
+	Term   int     // number of the kernel
+	Inputs []int   // ascending
+	Factor float64 // of the inputs at scale 1
+}
+
+// distances are those of the pairs of rows in the inputs of a group.
+type distances struct {
+	term   int
+	lower  []float32 // of rows i > l, row by row
+	center float64   // mean over all pairs
+	least  float64   // minimum above 0, +Inf without any
+}
+
+// row returns the distances of row i from the rows before it.
+func (d distances) row(i int) []float32 { return d.lower[i*(i-1)/2 : i*(i+1)/2] }
+
+// NewProduct returns the product of the kernels, each with metric Squared or L1, of the rows of X, a
+// *mat.Dense or *sparse.CSR.
+func NewProduct(ctx context.Context, X mat.Matrix, terms []*pairwise.Kernel, groups []Group) (*Product, error) {
+	n, _ := X.Dims()
+	p := &Product{n: n, terms: terms}
+	all := newMatrix[float64](n, n)
+	sums, least := make([]float64, n), make([]float64, n)
+	for _, g := range groups {
+		own, k := new(rowblock.Picker).Columns(X, g.Inputs), terms[g.Term]
+		// Far from the origin squared distances lose digits; only dense rows are centered.
+		if m, ok := own.(*sparse.CSR); ok && 4*m.NNZ() >= n*len(g.Inputs) {
+			own = m.Dense()
+		}
+		factor := make([]float64, len(g.Inputs))
+		for j := range factor {
+			factor[j] = g.Factor
+		}
+		rows := pairwise.NewRows[float64](k.Frame(factor, own), own)
+		if err := pairwise.Tiles(ctx, all, rows, rows, k.Metric); err != nil {
+			return nil, err
+		}
+		d := distances{term: g.Term, lower: make([]float32, n*(n-1)/2)}
+		kern.Parallel(n, pairwise.TileRows, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				from := all.Row(i)[:i]
+				sums[i], least[i] = kern.Sum(from), math.Inf(1)
+				for l, v := range from {
+					d.row(i)[l] = float32(v)
+					if v > 0 {
+						least[i] = min(least[i], v)
+					}
+				}
+			}
+		})
+		d.center, d.least = 2*kern.Sum(sums)/(float64(n)*float64(n-1)), slices.Min(least)
+		p.groups = append(p.groups, d)
+	}
+	return p, ctxerr.Check(ctx)
+}
+
+// head returns the product of the first n rows, with the mean distances of all.
+func (p *Product) head(n int) *Product { return &Product{n: n, terms: p.terms, groups: p.groups} }
+
+// Start returns the point of scales whose terms Σ_g s_g^p·D_g sum up to 1 on average, with equal shares
+// of the groups. Values of the kernel are then neither all near 0 nor all near 1.
+func (p *Product) Start() Point {
+	out := Problem{Group: make([]int, 1)}.Start(1)
+	out.Scales = make([]float64, len(p.groups))
+	for g, d := range p.groups {
+		share := 1 / float64(len(p.groups))
+		if d.center > 0 {
+			share /= d.center
+		}
+		out.Scales[g] = math.Pow(share, 1/p.power(g))
+	}
+	return out
+}
+
+// maxLog returns an upper bound of the logarithm of a scale: a larger one changes nothing, because the
+// kernel of all unequal rows is 0. It keeps the scale of categories comparable with others.
+func (p *Product) maxLog(group int) float64 {
+	const vanishing = 20 // distance at which the kernel is negligible
+	if d := p.groups[group]; d.center > 0 {
+		return math.Log(vanishing/d.least) / p.power(group)
+	}
+	return maxLogScale
+}
+
+// power returns p_t of a group.
+func (p *Product) power(group int) float64 {
+	if p.terms[p.groups[group].term].Metric == pairwise.L1 {
+		return 1
+	}
+	return 2
+}
+
+// weights returns s_g^p of each group.
+func (p *Product) weights(point []float64) []float64 {
+	out := make([]float64, len(p.groups))
+	for g := range out {
+		out[g] = math.Exp(p.power(g) * point[g])
+	}
+	return out
+}
+
+// distances writes the scaled distances of row i from the rows before it, a row for each term.
+func (p *Product) distances(dst kern.View[float64], weights []float64, i int) {
+	for t := range p.terms {
+		clear(dst.Row(t))
+	}
+	for g, d := range p.groups {
+		w := weights[g]
+		if w == 0 {
+			continue
+		}
+		to := dst.Row(d.term)[:i]
+		for l, v := range d.row(i) {
+			to[l] += w * float64(v)
+		}
+	}
+}
+
+// each calls f with every row and buffers of a row for each term.
+func (p *Product) each(ctx context.Context, buffers int, f func(i int, of []kern.View[float64])) error {
+	const rows = 32
+	kern.Parallel(p.n, rows, func(lo, hi int) {
+		of := make([]kern.View[float64], buffers)
+		for b := range of {
+			of[b] = newMatrix[float64](len(p.terms), hi)
+		}
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			own := make([]kern.View[float64], buffers)
+			for b := range own {
+				own[b] = of[b].Slice(0, len(p.terms), 0, i)
+			}
+			f(i, own)
+		}
+	})
+	return ctxerr.Check(ctx)
+}
+
+func (p *Product) compute(ctx context.Context, dst kern.View[float64], point []float64, ratio float64) error {
+	weights := p.weights(point)
+	return p.each(ctx, 1, func(i int, of []kern.View[float64]) {
+		terms, to := of[0], dst.Row(i)
+		p.distances(terms, weights, i)
+		for t, k := range p.terms {
+			pairwise.Values(k, 1, terms.Slice(t, t+1, 0, i))
+			if t == 0 {
+				copy(to, terms.Row(0))
+				continue
+			}
+			kern.MulElem(to[:i], to[:i], terms.Row(t))
+		}
+		to[i] = 1 + ratio
+	})
+}
+
+func (p *Product) slope(ctx context.Context, gradient []float64, g kern.View[float64], point []float64) error {
+	weights, parts := p.weights(point), newMatrix[float64](p.n, len(p.groups))
+	err := p.each(ctx, 2, func(i int, of []kern.View[float64]) {
+		values, slopes := of[0], of[1]
+		p.distances(values, weights, i)
+		for t, k := range p.terms {
+			copy(slopes.Row(t), values.Row(t))
+			pairwise.Values(k, 1, values.Slice(t, t+1, 0, i))
+			pairwise.Slopes(k, slopes.Slice(t, t+1, 0, i))
+			kern.MulElem(slopes.Row(t), slopes.Row(t), g.Row(i)[:i])
+		}
+		for t := range p.terms {
+			for u := range p.terms {
+				if u != t {
+					kern.MulElem(slopes.Row(t), slopes.Row(t), values.Row(u))
+				}
+			}
+		}
+		for at, d := range p.groups {
+			h, sum := slopes.Row(d.term), 0.0
+			for l, v := range d.row(i) {
+				sum += h[l] * float64(v)
+			}
+			parts.Set(i, at, sum)
+		}
+	})
+	for i := range p.n { // the lower triangle counts twice
+		for at := range p.groups {
+			gradient[at] += p.power(at) * weights[at] * parts.At(i, at)
+		}
+	}
+	return err
+}

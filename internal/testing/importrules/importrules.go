@@ -1,0 +1,352 @@
+// Package importrules lists the allowed imports of each package, and tests that the code has no
+// others. Add a new import here, in the change that needs it.
+package importrules
+
+// Module is the module's path.
+const Module = "github.com/bochner-ml/bochner"
+
+// Everywhere lists the packages that every package of the module may import.
+var Everywhere = []string{"internal/runtime/ctxerr", "internal/runtime/guard", "internal/rows/rowblock", "internal/rows/rowsource",
+	"internal/spec/specs", "internal/spec/suggest", "internal/rows/textrows"}
+
+// Allowed lists the module packages that each non-test package may import. A listed directory
+// allows all packages below it, except that "datasets" allows datasets/csv only to packages that
+// list it, or a directory above it with a trailing "/...".
+var Allowed = map[string][]string{
+	"sparse":       {},
+	"single":       {},
+	"param":        {"internal/spec/paramkind"},
+	"kernel":       {"param", "internal/kern"},
+	"graph":        {"internal/codec/ops"}, // what a fitted pipeline computes, for other programs
+	"graph/onnx":   {"graph", "internal/codec/ops"},
+	"graph/golang": {"graph", "internal/codec/ops"},
+	"graph/python": {"graph", "internal/codec/ops"},
+	// tests of one model against another
+	"metrics/compare": {},
+	// for the tasks; distances of rows
+	"metrics": {"datasets", "param", "sparse", "internal/codec/svg", "internal/design", "internal/kern", "internal/pairwise"},
+	// names of operations
+	"internal/codec/ops":            {},
+	"internal/kern":                 {},
+	"internal/solve":                {"internal/kern", "model", "sparse"},
+	"internal/testing/golden":       {},
+	"internal/runtime/ctxerr":       {},
+	"internal/runtime/guard":        {},
+	"internal/testing/canceltest":   {"internal/testing/exhaustive"},
+	"internal/testing/snapshot":     {}, // for tests: whether a value has changed
+	"internal/testing/postgrestest": {}, // a server for tests
+	"internal/testing/importrules":  {},
+	"internal/rows/rowblock":        {"single", "sparse", "internal/rows/textrows"}, // slices of rows; sizes of blocks
+	"internal/rows/rowsource":       {"datasets"},                                   // sources derived from sources
+	"internal/spec/suggest":         {},                                             // names in messages
+	"internal/spec/specs":           {"param"},                                      // specs beyond what param offers to authors
+	"internal/spec/paramkind":       {},                                             // names of kinds of parameters
+	"internal/rows/rowfile":         {"datasets", "internal/runtime/files"},         // files of rows: listed, regular, unchanged
+	"internal/testing/exhaustive":   {},                                             // for tests: which cases are taken
+	"internal/features/murmur":      {},                                             // hashes of strings
+	"internal/runtime/files":        {},                                             // written in full or not at all
+	// documents to weighted term counts
+	"internal/features/textfeatures": {"internal/kern", "internal/runtime/memory", "internal/features/murmur", "model", "sparse"},
+	"internal/rows/textrows":         {}, // rows with text columns
+	"internal/codec/svg":             {},
+	"internal/codec/jsonscan":        {}, // JSON, with the place of what is wrong
+	"internal/runtime/memory":        {},
+	"internal/runtime/cputime":       {}, // the clock of benchmarks
+	"internal/runtime/journal":       {"datasets", "param"},
+	// residuals of rows that a model had not seen to intervals
+	"internal/learning/conformal":    {},
+	"estimator/internal/calibration": {"graph", "estimator/internal/monotone", "model"}, // scores of a classifier to probabilities
+	"estimator/internal/threshold":   {},                                                // where to cut the scores of two classes
+	"datasets/pass":                  {"datasets", "model", "param"},
+	// the steps that packages declare
+	"internal/spec/registry": {"model"},
+
+	"internal/experiment/distributed": {"datasets", "model"},      // one fit of many workers: sums in a fixed order
+	"distributed/store":               {"internal/runtime/files"}, // files by path or URL
+	"distributed/store/storetest":     {"distributed/store"},
+
+	// Cloud stores; only the command imports their modules.
+	"distributed/store/bucket": {"distributed/store"},
+	"distributed/store/s3":     {"distributed/store/bucket"},
+	"distributed/store/gs":     {"distributed/store/bucket"},
+
+	// Conformance checks of passes.
+	"internal/testing/passtest": {"datasets", "model", "internal/testing/canceltest"},
+
+	"internal/rows/structrows": {}, // rows of structs as named values
+	"datasets":                 {"sparse", "single", "model", "internal/rows/structrows"},
+	"model":                    {"internal/learning/conformal", "internal/runtime/files", "sparse"},
+
+	// Leaf packages, one for each outside format or origin of data.
+	"datasets/csv":      {"datasets", "datasets/internal/..."},
+	"datasets/svmlight": {"datasets", "datasets/internal/...", "internal/runtime/memory", "sparse"},
+	"datasets/sql":      {"datasets", "datasets/internal/..."},
+	"datasets/jsonl":    {"datasets", "datasets/internal/...", "internal/codec/jsonscan"},
+	"datasets/arff":     {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/npy":      {"datasets", "datasets/internal/..."},
+	"datasets/parquet":  {"internal/rows/formats", "datasets", "datasets/internal/..."},
+	"datasets/arrow":    {"internal/rows/formats", "datasets", "datasets/internal/..."},
+	"internal/rows/reader": {"internal/rows/rowfile", "datasets", "internal/rows/formats", "datasets/arff", "datasets/csv",
+		"datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/runtime/files", "param"},
+	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
+	"datasets/synthetic": {"datasets"},
+
+	// The adapter for golearn; no other package imports it.
+	"inspection/plot": {}, // figures for notebooks
+	"golearn":         {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
+
+	// Shared by the readers.
+	"datasets/internal/text":   {"internal/rows/rowfile", "datasets"},
+	"datasets/internal/steady": {"internal/rows/rowfile", "datasets"},
+	// imported by programs explicitly
+	"internal/rows/formats":    {"datasets"},
+	"datasets/internal/arrays": {"datasets/internal/table", "internal/runtime/memory"}, // by arrow-go
+	"datasets/internal/table": {"datasets", "datasets/internal/steady", "datasets/internal/text", "internal/rows/structrows",
+		"sparse"},
+
+	// Solvers on rows of any kind. Inputs and outputs are numeric columns.
+	"internal/design": {"datasets", "sparse", "single", "internal/kern"},
+	"estimator/internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse",
+		"single", "model"},
+	"estimator/internal/newton": {"internal/design", "estimator/internal/leastsquares", "internal/kern", "datasets/pass",
+		"internal/solve", "datasets", "sparse", "single", "model"},
+	// many candidates on many folds: the contract, and the solvers of package estimator
+	"batch": {"datasets", "model", "single"},
+	"estimator/internal/joint": {"batch", "model", "single", "estimator/internal/kernelridge", "estimator/internal/kernelsvm", "estimator/internal/smo", "internal/runtime/memory",
+		"internal/design",
+		"estimator/internal/leastsquares", "estimator/internal/newton", "estimator/internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"estimator/internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/features/spectral", "datasets",
+		"sparse", "single", "model"},
+	"estimator/internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+
+	"estimator/internal/kernelsvm": {"kernel", "datasets", "estimator/internal/kernelridge", "estimator/internal/smo", "internal/solve",
+		"internal/features/spectral", "internal/pairwise", "internal/runtime/memory", "internal/design", "internal/kern"},
+	"estimator/internal/smo": {"internal/pairwise", "internal/solve", "internal/design", "internal/kern"},
+
+	"estimator/internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/features/landmarks", "internal/pairwise",
+		"internal/features/spectral", "internal/solve", "internal/runtime/memory", "internal/design", "internal/kern"},
+
+	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
+	"internal/features/spectral": {"datasets", "kernel", "param", "internal/design", "internal/kern", "model", "sparse"},
+	"internal/features/softmax":  {"graph", "internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
+	"internal/features/fourier":  {"graph", "internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
+	"transformer/internal/bins":  {"internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
+
+	// The kernels themselves, of all pairs of rows.
+	"internal/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/features/landmarks": {"graph", "internal/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
+		"internal/runtime/memory", "sparse"},
+
+	// Learned scales, on the same kind of features.
+	"internal/features/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
+	"internal/features/sample":   {"internal/design", "internal/features/spectral", "datasets", "sparse"}, // of rows, with their targets
+
+	// Layers of random features with trained frequencies.
+	"estimator/internal/network": {"graph", "internal/features/fourier", "internal/features/spectral", "internal/design", "internal/solve",
+		"internal/kern", "datasets", "sparse"},
+
+	// Maps learned from gradients of kernel machines.
+	"transformer/internal/agop": {"internal/pairwise", "internal/features/spectral", "internal/features/fourier", "internal/kern", "internal/runtime/memory"},
+
+	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
+	"transformer/attention": {"internal/features/softmax", "internal/design", "internal/kern", "internal/runtime/memory"},
+	"transformer": {"internal/spec/registry", "internal/rows/origin", "graph", "datasets", "kernel", "sparse", "single",
+		"param", "model",
+		"internal/features/spectral",
+		"internal/features/fourier", "internal/features/softmax", "transformer/internal/bins", "internal/features/evidence", "internal/features/sample", "transformer/internal/agop",
+		"internal/design", "internal/kern", "internal/runtime/memory", "datasets/pass", "internal/pairwise", "internal/features/landmarks",
+		"internal/features/murmur", "internal/features/textfeatures"},
+	"estimator": {"internal/spec/registry", "batch", "graph", "estimator/internal/sgd", "datasets", "kernel", "estimator/internal/network",
+		"estimator/internal/kernelridge", "estimator/internal/kernelsvm", "internal/pairwise", "internal/features/spectral", "internal/features/fourier",
+		"internal/features/evidence",
+		"internal/features/sample", "sparse", "single", "param", "model", "internal/design", "estimator/internal/leastsquares",
+		"estimator/internal/newton", "estimator/internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
+		"internal/runtime/memory", "datasets/pass", "internal/learning/conformal"},
+	"internal/learning/predictorstate": {"estimator", "model"},
+	"pipeline": {"internal/spec/registry", "batch", "internal/learning/predictorstate", "graph",
+		"pipeline/internal/...", "transformer", "estimator",
+		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/codec/svg",
+		"internal/runtime/memory", "internal/design", "datasets/pass", "kernel"},
+	// what is known of rows in addition to predictions
+	"internal/learning/metricinput": {"estimator", "metrics", "datasets", "param"},
+	"gridsearch": {"batch", "internal/design", "datasets/pass", "model", "internal/learning/metricinput", "estimator",
+		"param",
+		"metrics", "datasets", "internal/kern", "internal/codec/svg", "internal/runtime/memory", "internal/runtime/journal"},
+
+	// Meta-estimators and their algorithms: target transforms, calibration, weights. A threshold is
+	// selected by a metric.
+	"estimator/meta": {"internal/spec/registry", "batch", "internal/learning/predictorstate", "internal/spec/paramkind",
+		"graph", "estimator", "datasets",
+		"param", "model",
+		"internal/design", "estimator/internal/monotone", "estimator/internal/calibration", "internal/learning/stacking", "internal/learning/conformal",
+		"estimator/internal/threshold", "metrics"},
+	"estimator/internal/monotone": {"graph", "model"},
+	"internal/learning/stacking":  {"internal/solve", "internal/design", "model", "datasets"},
+
+	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
+	// hyperplanes.
+	"estimator/cluster": {"internal/spec/registry", "graph", "estimator", "datasets", "datasets/pass", "param",
+		"model", "estimator/internal/kmeans",
+		"estimator/internal/singular", "internal/design", "internal/kern", "internal/runtime/memory"},
+	"estimator/anomaly": {"internal/spec/registry", "graph", "estimator", "datasets", "param", "model",
+		"estimator/internal/oneclass", "internal/design",
+		"internal/kern", "internal/runtime/memory"},
+	"estimator/internal/kmeans": {"graph", "internal/design", "internal/kern", "internal/features/spectral", "datasets", "datasets/pass",
+		"model", "sparse", "single"},
+	"estimator/internal/singular": {"internal/design", "internal/kern", "internal/features/spectral", "datasets", "sparse", "single"},
+	"estimator/internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
+
+	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
+	// the tree of candidates of a search. Above it, documents and files.
+	"pipeline/internal/place": {},
+	"pipeline/internal/pick":  {"datasets", "sparse"},
+	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
+		"datasets", "sparse", "single", "internal/design", "internal/kern"},
+	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
+	"pipeline/modelfile": {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
+		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile", "model", "internal/runtime/files",
+		"internal/rows/rowencoding", "internal/rows/structrows", "internal/codec/svg"},
+	"internal/codec/yamlnode": {"param"}, // nodes of YAML documents
+	"pipeline/yaml": {"internal/codec/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param",
+		"internal/spec/paramkind"},
+
+	// Invariants as conformance suites for any implementation.
+	"datasets/sourcetest":        {"internal/testing/panictest", "datasets"},
+	"internal/testing/panictest": {},
+	"transformer/transformertest": {"internal/testing/panictest", "graph", "transformer", "datasets", "sparse", "single", "param",
+		"model",
+		"internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
+	"estimator/estimatortest": {"internal/testing/panictest", "batch", "graph", "estimator", "datasets", "sparse",
+		"param", "model",
+		"internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
+
+	"internal/learning/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
+
+	// Automatic model search.
+	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/rows/origin", "internal/learning/preprocessing", "pipeline", "gridsearch",
+		"transformer", "estimator",
+		"estimator/meta", "metrics", "datasets", "param", "internal/runtime/journal", "internal/learning/metricinput", "internal/kern",
+		"internal/solve", "internal/learning/stacking", "sparse"},
+
+	// Model inspection: relevance of inputs, profiles of rows.
+	"internal/rows/origin": {"datasets"}, // columns encoded from one column
+	// Shapley values of graphs and functions
+	"inspection/internal/shapley": {"graph", "internal/codec/ops", "internal/kern", "internal/runtime/memory"},
+	"inspection": {"inspection/internal/shapley", "internal/codec/jsonfloat", "internal/rows/origin", "internal/runtime/memory", "graph",
+		"internal/learning/metricinput",
+		"estimator", "estimator/cluster", "pipeline", "internal/learning/preprocessing", "metrics", "datasets", "sparse", "single",
+		"internal/codec/svg"},
+	"internal/rows/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern", "internal/features/murmur"},
+
+	// A tracking server over HTTP.
+	"internal/experiment/mlflow":            {},
+	"internal/experiment/mlflow/mlflowtest": {},
+
+	"internal/codec/jsonfloat": {}, // JSON with null for NaN and infinite numbers
+
+	// HTML reports of runs and comparisons.
+	"experiment/report": {"experiment/result", "metrics/compare", "inspection", "internal/rows/profile", "metrics", "internal/codec/svg"},
+
+	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
+	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
+	"internal/experiment/config": {"internal/codec/yamlnode", "internal/rows/reader", "internal/experiment/mlflow",
+		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
+		"internal/learning/conformal", "internal/learning/metricinput", "internal/spec/paramkind"},
+	"internal/experiment/dataload": {"internal/experiment/config", "internal/runtime/files", "datasets", "datasets/...",
+		"metrics", "param", "internal/runtime/memory", "internal/rows/rowfile", "internal/rows/reader"},
+	"internal/experiment/validate": {"internal/rows/reader", "internal/experiment/config", "internal/runtime/files",
+		"internal/experiment/dataload", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin",
+		"param"},
+	"internal/experiment/predictions": {"internal/experiment/dataload", "internal/runtime/files", "pipeline", "estimator",
+		"metrics", "internal/learning/metricinput", "datasets"},
+	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "estimator/meta", "pipeline",
+		"metrics", "datasets",
+		"sparse"},
+	"internal/experiment/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline", "internal/rows/reader",
+		"internal/experiment/config", "internal/experiment/dataload", "internal/learning/metricinput", "internal/features/textfeatures",
+		"internal/rows/profile", "datasets", "datasets/csv", "sparse", "param", "internal/rows/rowfile"},
+	"experiment": {"model", "internal/codec/jsonfloat", "internal/rows/reader", "internal/runtime/files", "auto",
+		"internal/experiment/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
+		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
+		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/rows/profile", "param",
+		"internal/learning/conformal", "internal/runtime/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer",
+		"internal/learning/metricinput", "internal/rows/rowfile", "sparse"},
+	"internal/experiment/shardfit": {"internal/rows/reader", "internal/runtime/files", "experiment", "gridsearch",
+		"internal/experiment/config", "internal/experiment/...", "internal/experiment/distributed", "pipeline", "pipeline/modelfile",
+		"estimator", "datasets", "internal/rows/profile", "model", "param"},
+	// Rows of named values and their errors.
+	"internal/rows/rowencoding": {"datasets", "internal/rows/rowerrors", "internal/rows/structrows", "param"},
+	"internal/rows/rowerrors":   {"datasets", "internal/codec/jsonscan"},
+
+	// Models that answer requests.
+	// how the rows of a model file are read
+	"serve": {"inspection",
+		"internal/rows/reader", "internal/runtime/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model",
+		"internal/experiment/config", "internal/codec/jsonscan", "internal/rows/rowencoding", "internal/rows/rowerrors",
+		"serve/internal/..."},
+	"serve/grpc": {"datasets", "serve", "serve/internal/...", "internal/rows/rowerrors",
+		"serve/grpc/internal/inference"},
+	"serve/internal/protocol":       {"internal/rows/rowerrors"},
+	"serve/internal/queue":          {},
+	"serve/grpc/internal/inference": {},
+
+	"serve/ui": {"inspection", "internal/rows/origin",
+		"serve", "serve/internal/protocol", "estimator", "datasets", "internal/learning/conformal", "internal/rows/profile",
+		"internal/rows/rowencoding"},
+
+	"cmd/bochner": {"internal/codec/jsonfloat", "internal/rows/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
+		"internal/rows/reader", "internal/runtime/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store",
+		"experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/rows/profile",
+		"model", "graph", "internal/runtime/memory", "inspection"},
+
+	// The entry point, at the root of the module.
+	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer",
+		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
+
+	// Runs the benchmarks and the baselines as programs.
+	"bench/internal/tree": {}, // the files of a commit
+	"bench/internal/page": {}, // places of tables on a page
+	"bench/compare":       {"bench/internal/page", "bench/internal/tree"},
+
+	// Measures one model and a baseline.
+	"bench/draws":       {"kernel", "transformer", "datasets", "datasets/builtin", "internal/codec/svg"},
+	"bench/stream":      {"internal/kern", "kernel", "pipeline", "transformer", "estimator", "datasets", "internal/codec/svg"},
+	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
+	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
+	"bench/kernelsvm":   {"estimator", "gridsearch", "internal/runtime/cputime", "kernel", "datasets", "metrics"},
+	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
+
+	"bench/peers": {"bench/internal/page", "datasets", "datasets/arff", "datasets/csv", "estimator", "metrics", "pipeline",
+		"pipeline/yaml"},
+
+	// Writes small models of every step in every export format, for check.sh.
+	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml",
+		"pipeline/modelfile", "estimator", "datasets"},
+
+	// Its tests fit every estimator by every method.
+	"internal/testing/metamorphic": {},
+
+	// Runs experiments with two builds of the command.
+	"bench/unchanged": {"bench/internal/tree"},
+
+	// Release checks: files of earlier versions, licenses of the dependencies of the command.
+	"bench/versions":            {},
+	"internal/testing/licenses": {},
+}
+
+// Outside lists, for restricted packages of other modules, the packages that may import them.
+var Outside = map[string][]string{
+	"github.com/jackc/pgx/v5/stdlib": {"cmd/bochner"},
+	"modernc.org/sqlite":             {"cmd/bochner"},
+	"gopkg.in/yaml.v3": {"internal/codec/yamlnode", "pipeline/yaml", "experiment",
+		"internal/experiment/config"},
+	"gocloud.dev/blob": {"distributed/store/bucket", "distributed/store/s3",
+		"distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob/s3blob":                                         {"distributed/store/s3"},
+	"gocloud.dev/blob/gcsblob":                                        {"distributed/store/gs"},
+	"github.com/prometheus/client_golang/prometheus":                  {"serve"},
+	"google.golang.org/grpc":                                          {"serve/grpc"},
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp":   {"cmd/bochner"},
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/bochner"},
+	"github.com/aws/smithy-go":                                        {"distributed/store/s3"},
+}
