@@ -354,7 +354,10 @@ var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 // affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one; none if even
 // that does not fit, or if the recipe could not be fitted to all rows. An entrant may use a multiple of its share of the time left, because others use less.
 func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
-	const shares = 3 // per core
+	shares := 3.0 // per core
+	if r.table[e.recipe].learn.name != "" {
+		shares *= 2 // others use the same learned step
+	}
 	left := until - r.spent()
 	buf := max(math.Ceil(left/float64(toCome)), min(left, 3))
 	sizes := narrowings
