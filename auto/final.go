@@ -60,7 +60,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	var members []meta.FittedMember
 	times := map[int]int{}
 	for _, m := range e.members {
-		spec, model, err := r.fitMember(limited, r.scaled(m.point, scale), part.Rows())
+		spec, model, err := r.fitMember(limited, r.scaled(m.point, scale), part.Rows(), len(e.members) == 1)
 		if err != nil {
 			return err
 		}
@@ -92,16 +92,17 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	return nil
 }
 
-// fitMember fits the pipeline of a point to the first rows of the order.
-func (r *run) fitMember(ctx context.Context, p point, rows int) (spec pipeline.Pipeline, model estimator.Predictor,
-	err error) {
+// fitMember fits the pipeline of a point to the first rows of the order. Only one that is alone may use float32, because
+// the documents of ensembles have no precision of their members.
+func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spec pipeline.Pipeline,
+	model estimator.Predictor, err error) {
 	kind := r.table[p.recipe]
 	if spec, err = r.pipelineOf(ctx, p, asSpec); err != nil {
 		return spec, nil, err
 	}
 	fitting, err := r.pipelineOf(ctx, p, inFinal)
 	const wide = 2048 // features, of which float32 halves the time and does not change the scores noticeably
-	if kind.size != "" && !kind.sparse() && p.size >= wide {
+	if alone && kind.size != "" && !kind.sparse() && p.size >= wide {
 		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32
 	}
 	began := time.Now()

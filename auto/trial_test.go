@@ -14,7 +14,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -181,6 +183,33 @@ func TestLastFitEndsInTime(t *testing.T) {
 	got, err2 := r.incumbent.model.Predict(context.Background(), data.X)
 	if err1 != nil || err2 != nil || !slices.Equal(got, want) {
 		t.Errorf("another model (%v, %v)", err1, err2)
+	}
+}
+
+// A final fit of a wide map is in float32, but not that of a member of an ensemble, whose documents have no precision.
+func TestPrecision(t *testing.T) {
+	o := NewOptions()
+	o.Candidates, o.Recipes = 10, []string{"zscores gaussian ridge"}
+	data := noise(60, 2)
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := scored{point: point{size: 2048}}
+	if err := r.fit(context.Background(), single(one), 1, data.Rows(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if r.incumbent.spec.Precision != pipeline.Float32 {
+		t.Error("a wide map alone is not in float32")
+	}
+	two := ensemble{members: []scored{one, {point: point{size: 2048, gamma: 2}}}, weights: []float64{0.5, 0.5}}
+	if err := r.fit(context.Background(), two, 1, data.Rows(), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.incumbent.spec.Estimator.(meta.Ensemble).Members {
+		if m.Estimator.(pipeline.Pipeline).Precision == pipeline.Float32 {
+			t.Errorf("%s is in float32", m.Name)
+		}
 	}
 }
 
