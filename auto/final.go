@@ -92,7 +92,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	return nil
 }
 
-// fitMember fits the pipeline of a point to the first rows of the order. Only one that is alone may use float32, because
+// fitMember fits the pipeline of a point to the first rows of the order. Only one that is alone may use float32:
 // the documents of ensembles have no precision of their members.
 func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spec pipeline.Pipeline,
 	model estimator.Predictor, err error) {

@@ -103,7 +103,9 @@ func (r *run) leaderboard() Leaderboard {
 	chosen := r.incumbent.ensemble
 	for _, s := range list {
 		e := r.entryOf(s)
-		e.Chosen = slices.ContainsFunc(chosen.members, func(m scored) bool { return s.point == m.point && s.round == m.round })
+		e.Chosen = slices.ContainsFunc(chosen.members, func(m scored) bool {
+			return s.point == m.point && s.round == m.round
+		})
 		out = append(out, e)
 	}
 	if len(chosen.members) > 1 {

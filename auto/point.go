@@ -267,7 +267,8 @@ func (r *space) compare(a, b scored) int {
 			effort = -1
 		}
 	}
-	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), effort, weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
+	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), effort, weaker,
+		cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
 }
 
 // rank orders candidates by their number of rows, descending, then by score: scores on different

@@ -186,7 +186,7 @@ var mappings = []mapping{
 	{name: "exact product", rule: ruleColumns},
 	{name: "product landmarks", step: newPart("nystroem"), rule: ruleColumns, size: "landmarks"},
 	{name: "product", step: newPart("rff"), rule: ruleColumns, size: "features"},
-	{name: "product binning", step: newPart("binning"), rule: ruleColumns, size: "grids"}, // of laplacian kernels, so not of text
+	{name: "product binning", step: newPart("binning"), rule: ruleColumns, size: "grids"}, // not of text
 	{name: "exact powered", step: newPart("", "kernel", "powered_exponential", "exponent", 1.4), rule: "exponential",
 		near: "exact exponential"},
 	{name: "linear"},
@@ -202,8 +202,8 @@ func (h head) ofText() head {
 	return h
 }
 
-// withVariants returns the models followed by the classifiers without probabilities, calibrated, and all classifiers with
-// balanced class weights.
+// withVariants returns the models followed by the classifiers without probabilities, calibrated, and all classifiers
+// with balanced class weights.
 func withVariants(heads ...head) []head {
 	for _, h := range heads {
 		if h.task == datasets.Classification && !h.probabilities {

@@ -352,7 +352,8 @@ func (r *run) extensionPoints(ctx context.Context, e entrant, leader scored, at 
 var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 
 // affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one; none if even
-// that does not fit, or if the recipe could not be fitted to all rows. An entrant may use a multiple of its share of the time left, because others use less.
+// that does not fit, or if the recipe could not be fitted to all rows. An entrant may use a multiple
+// of its share of the time left, because others use less.
 func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
 	shares := 3.0 // per core
 	if r.table[e.recipe].learn.name != "" {
@@ -386,8 +387,8 @@ func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until f
 	}
 }
 
-// pointAt returns the point of an entrant at a level: rounds after the first learn representations with more effort. The
-// size is 0 if there is no map.
+// pointAt returns the point of an entrant at a level: rounds after the first learn representations with more effort.
+// The size is 0 if there is no map.
 func (r *run) pointAt(e entrant, l level) point {
 	p := e.point
 	p.careful = r.table[p.recipe].learn.name != "" && r.last.rows > 0

@@ -299,7 +299,8 @@ func TestEvenEnsemble(t *testing.T) {
 				taken := slices.ContainsFunc(out, func(s scored) bool { return r.table[s.recipe].String() == k.String() })
 				return k.head.name == "ridge_classifier" && !taken
 			})
-			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, spread: 0.013, outcome: outcome{Folds: []float64{mean}}}
+			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, spread: 0.013,
+				outcome: outcome{Folds: []float64{mean}}}
 			out = append(out, withOutput(t, r, s, func(i int) float64 {
 				output := (2*data.Y[i] - 1) * (1 + float64(recipe))
 				if float64(i) >= mean*float64(c.rows) {

@@ -83,8 +83,8 @@ func (m *memo) dropRows(rows int) {
 	}
 }
 
-// cleanedRows returns the rows of a division, preprocessed for a representation by steps that are fitted to all rows. Steps that
-// use the targets are part of each pipeline instead, see [run.pipelineOf].
+// cleanedRows returns the rows of a division, preprocessed for a representation by steps that are fitted to all rows.
+// Steps that use the targets are part of each pipeline instead, see [run.pipelineOf].
 func (r *run) cleanedRows(ctx context.Context, p representation, d *division) (datasets.Set, error) {
 	return stored(ctx, &r.memo, rowsKey{p.cleanKey(), d.data.Rows()}, func() (datasets.Set, error) {
 		fitted, err := r.cleaner(ctx, p)

@@ -34,7 +34,8 @@ func TestRepresentationsSeeNoTestTargets(t *testing.T) {
 		data  datasets.Set
 		names []string
 	}{
-		{noise(300, 3), []string{"scales exact gaussian kernel_ridge", "machine exact gaussian kernel_ridge"}[:exhaustive.Of(1, 2)]},
+		{noise(300, 3), []string{"scales exact gaussian kernel_ridge",
+			"machine exact gaussian kernel_ridge"}[:exhaustive.Of(1, 2)]},
 		{categories(300, 30), []string{"columns exact product kernel_ridge", "targets exact gaussian kernel_ridge",
 			"target scales exact gaussian kernel_ridge"}},
 		{noise(minSharedLessons+100, 3), []string{"scales gaussian ridge"}},

@@ -25,7 +25,8 @@ func outputs(p model.Prediction, probable bool) (list []float64, width int) {
 	return p.Values, 1
 }
 
-// Combine returns the weighted sum of the predictions of the members; sizes, unless nil, are the scales of their scores.
+// Combine returns the weighted sum of the predictions of the members; sizes, unless nil, are the scales of their
+// scores.
 // A member of weight 0 needs no prediction.
 func Combine(all []model.Prediction, weights, sizes []float64, classes int) (model.Prediction, error) {
 	probable := classes > 0 && sizes == nil
