@@ -1,9 +1,9 @@
 package auto
 
 import (
-	"cmp"
 	"context"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -15,32 +15,24 @@ import (
 // Schedule of the search, as fractions of the budget unless stated otherwise. A final fit is the
 // fit of a selected candidate to all rows.
 const (
-	maxFinalShare   = 0.45 // maximum time of the final fit of a recipe; slower recipes are skipped
-	widthShare      = 0.7  // time reserved for wider maps, if the leader is narrow
-	maxMemberShare  = 0.1  // maximum final fit of an ensemble member for which time is reserved,
-	maxMembersShare = 0.3  // and of the leader and all members together
-
-	// Fractions of the time left that final fits may use. The cost of exact kernels is known more
-	// precisely.
-	exactShare         = 0.9
-	lastShare          = 0.6  // with a map
-	widerShare         = 0.6  // with a wider map, or of an ensemble
-	slightlyWiderShare = 0.95 // with a slightly wider map, once there is a model
-	keepShare          = 0.05 // after a round, to have a model
-	keepLimit          = 0.08 // at which the fit after a round is canceled
-
-	minRetryShare = 0.03 // minimum time left for another attempt of a final fit
-	// Iterations of a final fit stop early by this fraction, to leave time for the remaining work.
-	softMargin     = 0.06
+	maxFinalShare  = 0.45 // maximum time of the final fit of a recipe; slower recipes are skipped
+	widthShare     = 0.7  // time reserved for wider maps, if the leader is narrow
+	finalShare     = 0.7  // of the time left that a final fit may use,
+	keepShare      = 0.05 // and one after a round, to have a model
+	minRetryShare  = 0.03 // minimum time left for another attempt of a final fit
+	softMargin     = 0.06 // for the work after the iterations of a final fit, which stop early by it
 	overrunFactor  = 1.05 // when a final fit is canceled
 	patienceFactor = 3    // a trial may take this factor of its estimated time,
 	minWaitShare   = 0.08 // or at least this fraction of the budget,
 	firstWaitShare = 0.5  // or this one before the first model, without which the search has no result
-	canceledFactor = 2    // a canceled trial counts as taking this factor of its time limit
+	canceledFactor = 2    // canceled work counts as taking this factor of its time
 	growthFactor   = 1.5  // factor of the time per row of trials with more rows, because solvers iterate more
-	// Unmeasured work is assumed to take this fraction of the time of matrix products of the same
-	// flops.
+	// Unmeasured work is assumed to take this fraction of the time of matrix products of the same flops.
 	unmeasuredFraction = 0.5
+	// cost of another penalty on a map, and of another fold, as a fraction of a fit, if fits share work
+	furtherPoint = 0.15
+	// minFitSeconds is the minimum time of a fit in seconds.
+	minFitSeconds = 0.0005
 )
 
 // roundEnds contains the fractions of the budget at which the rounds end. The rest is for the final
@@ -91,49 +83,104 @@ func (r *run) stopped() bool {
 	}
 }
 
-// Cost of an additional penalty on an existing map, as a fraction of a fit: of ridge regression on
-// sparse rows, whose iterations serve all penalties; of an exact kernel, whose values do; and of
-// Newton's method on dense features, whose passes serve all penalties and folds.
-const sparseFurther, exactFurther, newtonFurther = 0.1, 0.2, 0.15
+// spent returns the used part of the budget, in seconds since the start or in candidates.
+func (r *run) spent() float64 {
+	if r.timed() {
+		return time.Since(r.began).Seconds()
+	}
+	return float64(r.claimed)
+}
+
+// affordable reports whether points of one recipe fit into a part of the budget, in seconds or in candidates.
+func (r *run) affordable(ctx context.Context, points []point, rows int, budget float64) (bool, error) {
+	if !r.timed() || len(points) == 0 {
+		return float64(len(points)) <= budget, nil
+	}
+	took, err := r.expected(ctx, rows, points)
+	if rows > r.last.rows && r.last.rows > 0 {
+		took *= growthFactor
+	}
+	return took <= budget, err
+}
+
+// pace is the measured time of some work and its estimated flops.
+type pace struct{ seconds, flops float64 }
+
+// anyWork is the kind of all unmeasured work.
+const anyWork = ""
+
+// paces contains the measured time per flop of each kind of work: of trials, of final fits and of learning.
+type paces struct {
+	mu   sync.Mutex
+	pace map[string]pace
+}
+
+// kindOf returns the kind of the trials of a recipe: its map and its model.
+func kindOf(k recipe) string { return k.mapping.name + " " + k.head.name }
+
+// fitOf returns the kind of the final fits of a recipe.
+func fitOf(k recipe) string { return "fit " + kindOf(k) }
+
+// paceOf returns the seconds per estimated flop of a kind of work, or those of matrix products if
+// the kind has not been measured.
+func (r *paces) paceOf(kind string) (pace float64, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own, known := r.pace[kind]
+	if !known {
+		own = r.pace[anyWork]
+	}
+	return own.seconds / own.flops, known
+}
+
+// notePace adds a measurement. Earlier measurements have exponentially decreasing weights.
+func (r *paces) notePace(kind string, flops, took float64) {
+	if flops <= 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.pace[kind]
+	r.pace[kind] = pace{own.seconds/2 + max(took, 0), own.flops/2 + flops}
+}
+
+// measureSpeed measures the throughput of matrix products. Only the maximum so far counts, because
+// other fits may run concurrently.
+func (r *run) measureSpeed() {
+	if !r.timed() {
+		return
+	}
+	speed := kern.MeasureFlops()
+	r.paces.mu.Lock()
+	defer r.paces.mu.Unlock()
+	if speed > r.pace[anyWork].flops {
+		r.pace[anyWork] = pace{unmeasuredFraction, speed}
+	}
+}
 
 // trialWork estimates the flops of a trial of points of one recipe. Only ratios between trials of
-// one kind matter, because [run.trialPace] is measured.
+// one kind matter, because the pace is measured.
 func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets.Shape,
 	folds []datasets.Fold) (sum float64) {
 	kind := r.table[points[0].recipe]
-	fold, fits := shape, 0.0
-	for k, f := range folds {
-		if fold.Rows = len(f.Train); k == 0 || !sameTraining(f, folds[k-1]) { // see mergeFolds
-			fits++
-		}
-	}
+	fits := float64(len(folds))
+	shape.Rows = len(folds[len(folds)-1].Train)
 	type key struct{ size, gamma int }
-	solved := map[point]bool{}
-	mapped := map[key]bool{}
+	solved, mapped := map[point]bool{}, map[key]bool{}
 	for i, p := range points {
-		own, at := list[i].Cost(fold).Flops, key{p.size, p.gamma}
+		own, at := list[i].Cost(shape).Flops, key{p.size, p.gamma}
 		if p.target = ""; solved[p] && !kind.sparse() { // another right-hand side
 			continue
 		}
-		solved[p] = true
 		first := !mapped[at]
-		mapped[at] = true
-		switch ridge := kind.iterates; {
-		case ridge && !kind.sparse() && first: // one pass over the rows for all folds
-			sum += list[i].Cost(shape).Flops
-		case ridge && !kind.sparse():
-			width := float64(cmp.Or(kind.sizeOf(p.size), shape.Cols))
-			sum += fits * width * width * width / 3
-		case ridge && !first:
-			sum += sparseFurther * fits * own
-		case kind.mapping.exact && !first:
-			sum += exactFurther * fits * own
-		case kind.late && !kind.sparse() && first:
-			sum += own * (1 + newtonFurther*(fits-1))
-		case kind.late && !kind.sparse():
-			sum += newtonFurther * fits * own
-		default:
+		solved[p], mapped[at] = true, true
+		switch {
+		case !first && (!kind.sparse() || kind.iterates):
+			sum += furtherPoint * fits * own
+		case kind.mapping.exact() || kind.sparse():
 			sum += fits * own
+		default:
+			sum += own * (1 + furtherPoint*(fits-1))
 		}
 	}
 	return sum
@@ -142,59 +189,59 @@ func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets
 // expected returns the estimated time of a trial of points of one recipe on the given rows, by the
 // times of earlier trials, including the learning of its representation.
 func (r *run) expected(ctx context.Context, rows int, points []point) (float64, error) {
-	list := make([]pipeline.Pipeline, len(points))
-	for i, p := range points {
-		var err error
-		if list[i], err = r.viewPipeline(ctx, p); err != nil {
-			return 0, err
-		}
+	d, err := r.divide(rows)
+	if err != nil {
+		return 0, err
 	}
 	kind := r.table[points[0].recipe]
+	shape, err := r.shapeOf(ctx, kind.representation)
+	if err != nil {
+		return 0, err
+	}
 	sum := 0.0
-	on := r.views.ready(viewKey{kind.representation.name, rows, points[0].effort})
-	if on == nil {
-		var err error
-		if on, sum, err = r.estimateView(ctx, kind.representation, rows, points[0].effort); err != nil {
+	for k, f := range d.folds {
+		took, shared, err := r.expectedLearning(ctx, r.representationOf(points[0]), len(f.Train))
+		if err != nil {
+			return 0, err
+		}
+		if sum += took; k == 0 && shared {
+			break
+		}
+	}
+	list := make([]pipeline.Pipeline, len(points))
+	for i, p := range points {
+		if list[i], err = r.mapAndModel(ctx, p); err != nil {
 			return 0, err
 		}
 	}
-	folds := 0
-	for _, part := range on.parts {
-		sum += r.trialPace(kind) * r.trialWork(points, list, part.data.Shape(), part.folds)
-		folds += len(part.folds)
-	}
-	return sum + minFitSeconds*float64(len(points)*folds), nil
+	own, _ := r.paceOf(kindOf(kind))
+	return sum + own*r.trialWork(points, list, shape, d.folds) + minFitSeconds*float64(len(points)*len(d.folds)), nil
 }
 
-// estimateView returns a view with the same shape as that of a representation not computed yet, and
-// the estimated seconds to learn the representation.
-func (r *run) estimateView(ctx context.Context, p representation, rows, effort int) (*view, float64, error) {
-	cleaned, err := r.viewOf(ctx, p.unlearned(), rows, 0)
-	if err != nil || p.learn.name == "" {
-		return cleaned, 0, err
+// expectedLearning estimates the seconds of the learned step of a representation, 0 if it is known, and reports whether
+// it is learned once for all folds.
+func (r *run) expectedLearning(ctx context.Context, p representation, rows int) (float64, bool, error) {
+	step, err := r.learnStep(p)
+	if step == nil || err != nil {
+		return 0, true, err
 	}
-	if r.views.knows(r.learnedKey(cleaned, p, rows, effort)) {
-		return cleaned, 0, nil
-	}
-	step, err := r.learner(p, effort)
+	shape, err := r.shapeOf(ctx, p)
 	if err != nil {
-		return nil, 0, err
+		return 0, true, err
 	}
-	shape := cleaned.parts[0].data.Shape()
-	work := 0.0
-	if r.lessonRows != nil && !cleaned.supervised {
+	chain, err := r.cleaner(ctx, p)
+	shared := r.lessonRows != nil && err == nil && !supervised(chain)
+	if shape.Rows = rows; shared {
 		shape.Rows = r.data.Rows()
-		work = costOf(step, shape)
-	} else {
-		for _, part := range cleaned.parts {
-			for k, f := range part.folds {
-				if shape.Rows = len(f.Train); k == 0 || !cleaned.supervised {
-					work += costOf(step, shape)
-				}
-			}
-		}
 	}
-	return cleaned, work * r.paceOf(p.learn.name), nil
+	r.memo.mu.Lock()
+	_, known := r.memo.values[learnedKey{p.name, p.careful, ""}]
+	r.memo.mu.Unlock()
+	if known && shape.Rows == r.data.Rows() {
+		return 0, shared, err
+	}
+	pace, _ := r.paceOf("learn " + p.name)
+	return pace * costOf(step, shape), shared, err
 }
 
 // costOf returns the cost of fitting a step, 0 if undeclared.
@@ -205,105 +252,62 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 	return 0
 }
 
-// expectedFit estimates the seconds of a fit to all rows, including the learning of its
-// representation.
+// expectedFit estimates the seconds of a fit to all rows, including the learning of its representation. Without an
+// earlier fit, the throughput is between that of the smaller trials and that of matrix products; on sparse maps, the
+// number of iterations grows with the rows.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
-	learning, rest, err := r.fitWork(ctx, p, r.data.Rows())
 	kind := r.table[p.recipe]
-	if r.views.knows(viewKey{kind.familyName(), 0, p.effort}) {
-		learning = 0
-	}
-	return learning*r.paceOf(kind.learn.name) + r.expectedRest(kind, rest), err
-}
-
-// expectedRest estimates the time of a fit to all rows without representation learning: by the last
-// fit of its kind, or by a throughput between that of its smaller trials and that of matrix
-// products. The additional work of a wider map is estimated by a throughput closer to that of the
-// fit, because its constant part, reading the rows, does not grow.
-func (r *run) expectedRest(k recipe, flops float64) float64 {
-	between := func(own float64) float64 { return math.Sqrt(own * r.paceOf(anyWork)) }
-	own, ok := r.paceKnown(fitOf(k))
-	switch {
-	case !ok && k.mapping.exact: // estimates for exact kernels suit large fits
-		return flops * r.paceOf(anyWork) / unmeasuredFraction
-	case !ok && k.sparse(): // the number of iterations grows with the rows
-		return flops * r.paceOf(kindOf(k))
-	case !ok:
-		return flops * between(r.paceOf(kindOf(k)))
-	}
-	before := r.lastFit(k)
-	if more := flops - before.flops; !k.sparse() && more > 0 {
-		return before.seconds + more*math.Sqrt(own*between(own))
-	}
-	return flops * own
-}
-
-// shapeRows is the number of rows from which the nonzeros of all are estimated.
-const shapeRows = 100
-
-// fitWork estimates the work of a fit to the given rows: of learning, and of the rest.
-func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest float64, err error) {
-	kind := r.table[p.recipe]
-	whole, err := r.pipelineOf(ctx, p)
+	flops, err := r.fitWork(ctx, p, r.data.Rows())
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	shape := r.data.Shape()
-	if hasText(r.data) { // the number of terms is known after a fit only
-		if whole, err = r.viewPipeline(ctx, p); err != nil {
-			return 0, 0, err
+	own, known := r.paceOf(fitOf(kind))
+	if !known {
+		fast := own
+		if own, _ = r.paceOf(kindOf(kind)); !kind.sparse() {
+			own = math.Sqrt(own * fast)
 		}
-		some, err := r.clean(ctx, kind.representation, r.first(shapeRows))
-		if err != nil {
-			return 0, 0, err
-		}
-		shape = some.Shape()
 	}
+	learning, _, err := r.expectedLearning(ctx, r.representationOf(p), r.data.Rows())
+	return own*flops + learning, err
+}
+
+// fitWork estimates the flops of a fit to the given rows after the representation.
+func (r *run) fitWork(ctx context.Context, p point, rows int) (float64, error) {
+	own, err := r.mapAndModel(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	shape, err := r.shapeOf(ctx, r.table[p.recipe].representation)
 	shape.Rows = rows
-	if kind.learn.name != "" {
-		step, err := r.learner(kind.representation, p.effort)
-		if err != nil {
-			return 0, 0, err
-		}
-		learning = costOf(step, shape)
-	}
-	if rest = whole.Cost(shape).Flops; !hasText(r.data) {
-		rest = max(rest-learning, 0)
-	}
-	return learning, rest, nil
+	return own.Cost(shape).Flops, err
 }
-
-// learnFitPace updates the throughput by the seconds of a fit.
-func (r *run) learnFitPace(p point, rows int, took float64) {
-	_, rest, err := r.fitWork(context.Background(), p, rows)
-	if err == nil && r.timed() {
-		kind := r.table[p.recipe]
-		r.noteFit(kind, rest, took)
-	}
-}
-
-// minFitSeconds is the minimum time of a fit in seconds.
-const minFitSeconds = 0.0005
 
 // learnPace updates the throughput by the time of a trial.
-func (r *run) learnPace(t trial) {
-	if !r.timed() {
+func (r *run) learnPace(t trial, d *division) {
+	kind := r.table[t.points[0].recipe]
+	shape, err := r.shapeOf(context.Background(), kind.representation)
+	if err != nil || !r.timed() {
 		return
 	}
-	work, folds := 0.0, 0
-	for _, part := range t.on.parts {
-		work += r.trialWork(t.points, t.list, part.data.Shape(), part.folds)
-		folds += len(part.folds)
-	}
-	took := t.took - minFitSeconds*float64(len(t.list)*folds)
-	r.notePace(kindOf(r.table[t.points[0].recipe]), work, took)
+	took := t.took - minFitSeconds*float64(len(t.list)*len(d.folds))
+	r.notePace(kindOf(kind), r.trialWork(t.points, t.list, shape, d.folds), took)
 }
 
-// measureSpeed measures the throughput of matrix products. Only the maximum so far counts, because
-// other fits may run concurrently.
-func (r *run) measureSpeed() {
-	if !r.timed() {
-		return
+// trialLimit returns the time limit of a trial, a multiple of its estimated time.
+func (r *run) trialLimit(ctx context.Context, t trial) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.timed() || r.incumbent == nil && r.tried > 0 { // the second attempt at a first model has no limit
+		return math.MaxInt64
 	}
-	r.noteSpeed(kern.MeasureFlops())
+	foreseen, err := r.expected(ctx, t.rows, t.points)
+	if err != nil {
+		return math.MaxInt64
+	}
+	least := minWaitShare
+	if r.incumbent == nil {
+		least = firstWaitShare
+	}
+	return seconds(max(patienceFactor*foreseen, least*r.options.Budget.Seconds()))
 }

@@ -13,63 +13,102 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Encodings of categories, by column.
+// Encodings of categories and text.
 const (
-	encodeTargets = "targets" // target_encode
-	encodeMixed   = "mixed"   // target_encode of columns with many categories, onehot of others
-	encodeHashed  = "hashed"  // hash of columns with very many categories, onehot of others
-
+	encodeTargets    = "targets"    // target_encode
 	encodeCharacters = "characters" // tf-idf of characters in addition to that of words
 	encodeColumns    = "columns"    // all categories, words and characters; ranks of numbers with long tails
 )
 
-const (
-	manyCategories     = 10  // number of categories above which a column of encodeMixed is encoded by targets
-	veryManyCategories = 250 // number of categories above which a column of encodeHashed is hashed
-	hashedFeatures     = 128
-	maxEncodedTargets  = 5 // number of classes up to which targets are encoded: each is a column of every input
-)
+// maxEncodedTargets is the number of classes up to which targets are encoded: each is a column of every input.
+const maxEncodedTargets = 5
 
 // encoded returns the steps with other encoders in place of each onehot, tfidf or standardize, also in composites.
 func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
-	var out []pipeline.Step
-	for _, s := range steps {
-		switch fitter := s.Fitter.(type) {
-		case transformer.TFIDF:
-			switch {
-			case fitter.Analyzer == "word" && encode == encodeCharacters:
-				s = pipeline.Step{Fitter: withCharacters(fitter)}
-			case fitter.Analyzer == "word" && encode == encodeColumns:
-				s = pipeline.Step{Fitter: r.termsByLength(fitter)}
-			}
+	targets := transformer.NewTargetEncode()
+	targets.Seed = r.seed("encode")
+	return replaced(steps, func(fitter transformer.Fitter) []pipeline.Step {
+		tfidf, words := fitter.(transformer.TFIDF)
+		words = words && tfidf.Analyzer == "word"
+		switch fitter := fitter.(type) {
 		case transformer.Standardize:
 			if encode == encodeColumns {
-				s = pipeline.Step{Fitter: r.scaledByTails(fitter)}
+				return pipeline.Steps(r.scaledByTails(fitter))
 			}
 		case transformer.OneHot:
-			if encode == encodeCharacters {
-				break
+			switch encode {
+			case encodeTargets:
+				return pipeline.Steps(targets, transformer.NewStandardize())
+			case encodeColumns:
+				return r.allCategories()
 			}
-			out = append(out, r.encoder(fitter, encode)...)
+		case transformer.TFIDF:
+			switch {
+			case words && encode == encodeCharacters:
+				return pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "words", Fitter: fitter},
+					{Name: "characters", Fitter: ofCharacters(fitter, 5)}}})
+			case words && encode == encodeColumns:
+				return pipeline.Steps(r.termsByLength(fitter))
+			}
+		}
+		return nil
+	})
+}
+
+// replaced returns the steps with some replaced by others, also in composites; nil keeps a step.
+func replaced(steps []pipeline.Step, by func(transformer.Fitter) []pipeline.Step) (out []pipeline.Step) {
+	for _, s := range steps {
+		if others := by(s.Fitter); others != nil {
+			out = append(out, others...)
 			continue
-		case pipeline.Composite:
-			s.Fitter = fitter.WithChildren(r.encoded(fitter.Children(), encode))
+		}
+		if c, ok := s.Fitter.(pipeline.Composite); ok {
+			s.Fitter = c.WithChildren(replaced(c.Children(), by))
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
+// contains reports whether the steps contain one of type T, also in composites.
+func contains[T transformer.Fitter](steps []pipeline.Step) (found bool) {
+	replaced(steps, func(fitter transformer.Fitter) []pipeline.Step {
+		_, ok := fitter.(T)
+		found = found || ok
+		return nil
+	})
+	return found
+}
+
+// ofCharacters returns the step for sequences of 2 to n characters within words.
+func ofCharacters(words transformer.TFIDF, n int) transformer.TFIDF {
+	words.Analyzer, words.MinN, words.MaxN, words.StopWords = "char_wb", 2, n, nil
+	return words
+}
+
+// allCategories returns onehot of all categories, not of columns that are text too: terms tell how similar two names
+// are.
+func (r *sample) allCategories() []pipeline.Step {
+	var names []string
+	for j := range r.data.Cols() {
+		if c := r.data.Schema.Column(j); c.Kind == datasets.Categorical || c.Format.Delimiter != "" {
+			names = append(names, c.Name)
+		}
+	}
+	all := pipeline.Steps(transformer.NewOneHot())
+	if len(names) == 0 {
+		return all
+	}
+	return pipeline.Steps(pipeline.NewColumns(pipeline.Group{Name: "categories", Select: names, Steps: all}))
+}
+
 // termsByLength returns the step with sequences of characters instead for columns of short texts, such as names.
 func (r *sample) termsByLength(words transformer.TFIDF) transformer.Fitter {
 	const long = 60 // mean length of a text
 	texts := textrows.Of(r.data.X)
-	characters := words
-	characters.Analyzer, characters.MinN, characters.MaxN, characters.StopWords = "char_wb", 2, 4, nil
 	return r.grouped(datasets.Text, func(j int) bool {
 		length := 0
 		for i := range r.data.Rows() {
@@ -77,7 +116,7 @@ func (r *sample) termsByLength(words transformer.TFIDF) transformer.Fitter {
 			length += len(text)
 		}
 		return length > long*r.data.Rows()
-	}, words, characters)
+	}, words, ofCharacters(words, 4))
 }
 
 // grouped returns a step for the columns of a kind that satisfy a condition and another one for the rest.
@@ -121,114 +160,39 @@ const hashedTerms = 1 << 10
 // rows, which is an error of every fit. It reports whether it did.
 func (r *run) hashTerms(ctx context.Context) bool {
 	_, err := pipeline.Chain{Steps: r.options.Preprocessing}.Fit(ctx, r.data)
-	hashed := withHashing(r.options.Preprocessing)
+	hashed := replaced(r.options.Preprocessing, func(fitter transformer.Fitter) []pipeline.Step {
+		terms, ok := fitter.(transformer.TFIDF)
+		if !ok {
+			return nil
+		}
+		terms.Hashing, terms.MinCount, terms.MaxFeatures = hashedTerms, 1, 0
+		return pipeline.Steps(terms)
+	})
 	if _, wrong := (pipeline.Chain{Steps: hashed}).Fit(ctx, r.data); err == nil || wrong != nil ||
 		!contains[transformer.TFIDF](r.options.Preprocessing) {
 		return false
 	}
-	r.options.Preprocessing, r.views = hashed, newViews()
+	r.options.Preprocessing, r.memo.values = hashed, map[any]any{}
 	r.warnings = append(r.warnings, fmt.Sprintf("the terms of text are hashed to %d columns, because %v; drop text "+
 		"whose rows share no words", hashedTerms, err))
 	return true
 }
 
-// withHashing returns the steps with hashed terms, also in composites.
-func withHashing(steps []pipeline.Step) []pipeline.Step {
-	out := slices.Clone(steps)
-	for i, s := range out {
-		switch fitter := s.Fitter.(type) {
-		case transformer.TFIDF:
-			fitter.Hashing, fitter.MinCount, fitter.MaxFeatures = hashedTerms, 1, 0
-			out[i].Fitter = fitter
-		case pipeline.Composite:
-			out[i].Fitter = fitter.WithChildren(withHashing(fitter.Children()))
-		}
-	}
-	return out
-}
-
-// withCharacters returns the terms of a step and, within words, the sequences of two to five characters.
-func withCharacters(words transformer.TFIDF) pipeline.Union {
-	characters := words
-	characters.Analyzer, characters.MinN, characters.MaxN, characters.StopWords = "char_wb", 2, 5, nil
-	return pipeline.Union{Parts: []pipeline.Step{{Name: "words", Fitter: words}, {Name: "characters", Fitter: characters}}}
-}
-
-// encoder returns the steps in place of onehot.
-func (r *sample) encoder(onehot transformer.OneHot, encode string) []pipeline.Step {
-	targets := transformer.NewTargetEncode()
-	targets.Seed = r.seed("encode")
-	byTargets := pipeline.Steps(targets, transformer.NewStandardize())
-	hash := transformer.NewHash()
-	hash.Features = hashedFeatures
-	few, many := r.byCategories(manyCategories)
-	steps := byTargets
-	switch encode {
-	case encodeColumns:
-		var names []string // not those that are text too: terms tell how similar two names are
-		for j := range r.data.Cols() {
-			if c := r.data.Schema.Column(j); c.Kind == datasets.Categorical || c.Format.Delimiter != "" {
-				names = append(names, c.Name)
-			}
-		}
-		all := pipeline.Steps(transformer.NewOneHot())
-		if len(names) == 0 {
-			return all
-		}
-		return pipeline.Steps(pipeline.NewColumns(pipeline.Group{Name: "categories", Select: names, Steps: all}))
-	case encodeTargets:
-		return byTargets
-	case encodeHashed:
-		few, many = r.byCategories(veryManyCategories)
-		steps = pipeline.Steps(hash)
-	}
-	groups := []pipeline.Group{{Name: "many", Select: many, Steps: steps}}
-	if len(few) > 0 {
-		groups = append(groups, pipeline.Group{Name: "few", Select: few, Steps: pipeline.Steps(onehot)})
-	}
-	return pipeline.Steps(pipeline.NewColumns(groups...))
-}
-
-// byCategories returns the names of the categorical columns with at most and with more than n categories.
-func (r *sample) byCategories(n int) (few, many []string) {
-	for j := range r.data.Cols() {
-		switch c := r.data.Schema.Column(j); {
-		case c.Kind != datasets.Categorical:
-		case len(c.Categories) > n:
-			many = append(many, r.data.Schema.Name(j))
-		default:
-			few = append(few, r.data.Schema.Name(j))
-		}
-	}
-	return few, many
-}
-
 // encodes reports whether a representation differs from others by its encoding of the categories.
 func (r *sample) encodes(p representation) bool {
-	_, atAll := r.byCategories(2)
-	few, many := r.byCategories(manyCategories)
-	_, veryMany := r.byCategories(veryManyCategories)
+	categories := slices.ContainsFunc(r.data.Schema.Columns, func(c datasets.Column) bool {
+		return c.Kind == datasets.Categorical && len(c.Categories) > 2
+	})
+	text := contains[transformer.TFIDF](r.options.Preprocessing)
 	switch p.encode {
 	case "":
 		return true
 	case encodeCharacters:
-		return contains[transformer.TFIDF](r.options.Preprocessing)
+		return text
 	case encodeColumns:
-		return r.data.Cols() > 1 && (len(atAll) > 0 || contains[transformer.TFIDF](r.options.Preprocessing))
-	case encodeHashed:
-		if len(veryMany) == 0 {
-			return false
-		}
-	case encodeMixed:
-		if len(few) == 0 || len(many) == 0 || r.classes > maxEncodedTargets {
-			return false
-		}
-	default:
-		if len(atAll) == 0 || r.classes > maxEncodedTargets {
-			return false
-		}
+		return r.data.Cols() > 1 && (categories || text)
 	}
-	if !contains[transformer.OneHot](r.options.Preprocessing) {
+	if !categories || r.classes > maxEncodedTargets || !contains[transformer.OneHot](r.options.Preprocessing) {
 		return false
 	}
 	some := r.data.Select(rowblock.EvenlySpaced(r.data.Rows(), initialRows))
@@ -238,64 +202,3 @@ func (r *sample) encodes(p representation) bool {
 
 // supervised reports whether preprocessing maps its training rows by their targets.
 func supervised(fitted *pipeline.FittedChain) bool { return fitted.Training(0) != nil }
-
-// foldViews preprocesses the rows of each fold as a fit of a pipeline does: with steps fitted to the
-// training rows, which are mapped by the targets of other training rows.
-func (r *run) foldViews(
-	ctx context.Context, p representation, part datasets.Set, folds []datasets.Fold,
-) (*view, error) {
-	steps, err := r.cleaned(p)
-	if err != nil {
-		return nil, err
-	}
-	out := &view{supervised: true}
-	for lo, hi := 0, 0; lo < len(folds); lo = hi {
-		for hi = lo; hi < len(folds) && sameTraining(folds[lo], folds[hi]); hi++ {
-		}
-		data, err := crossFitted(ctx, steps, part, folds[lo].Train)
-		if err != nil {
-			return nil, err
-		}
-		out.parts = append(out.parts, viewPart{data, folds[lo:hi], indices(len(folds))[lo:hi]})
-		n, d := data.X.Dims()
-		out.bytes += 8 * int64(n) * int64(d)
-	}
-	return out, nil
-}
-
-// crossFitted returns all rows mapped by steps that are fitted to the training rows.
-func crossFitted(ctx context.Context, steps pipeline.Sequence, rows datasets.Set, train []int) (datasets.Set, error) {
-	from := rows.Select(train)
-	chain, err := pipeline.Chain{Steps: steps}.Fit(ctx, from)
-	if err != nil {
-		return rows, err
-	}
-	fitted := chain.(*pipeline.FittedChain)
-	out, err := mapped(ctx, fitted.Inference(), rows)
-	training := fitted.Training(0)
-	if err != nil || training == nil {
-		return out, err
-	}
-	own, err := training.Transform(ctx, from.X)
-	if err != nil {
-		return rows, err
-	}
-	dense, ok := out.X.(*mat.Dense)
-	if !ok {
-		n, _ := own.Dims()
-		order := indices(rows.Rows())
-		for i := range order {
-			if k, found := slices.BinarySearch(train, i); found {
-				order[i] = k
-			} else {
-				order[i] = n + i
-			}
-		}
-		out.X = sparse.Concat([]*sparse.CSR{own.(*sparse.CSR), out.X.(*sparse.CSR)}).Select(order)
-		return out, nil
-	}
-	for k, i := range train {
-		dense.SetRow(i, own.(*mat.Dense).RawRowView(k))
-	}
-	return out, nil
-}

@@ -2,20 +2,14 @@ package auto
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/stacking"
-	"github.com/bochner-ml/bochner/metrics"
-	"github.com/bochner-ml/bochner/pipeline"
 )
 
 const (
@@ -28,55 +22,64 @@ const (
 	tieMargin       = 0.5  // members within this part of the spread of the leader are considered equal
 )
 
-// ensemble is a set of members that together score better than the leader on out-of-fold rows.
+// ensemble is a set of members that predict together, or one candidate.
 type ensemble struct {
 	members []scored
-	weights []float64 // weights of values, probabilities or scores
+	weights []float64 // of values, probabilities or scores
 	folds   []float64 // score of each fold, as those of a candidate
 	mean    float64
 }
+
+// single returns the ensemble of one candidate.
+func single(s scored) ensemble { return ensemble{[]scored{s}, []float64{1}, s.Folds, s.mean} }
 
 // combine returns an ensemble that scores better than the leader, and whether there is one. Weights
 // are evaluated on other rows than those they are computed from. With classes, the lead of the best of
 // many candidates is often chance: the ensemble only has to match the leader. For few rows, candidates
 // that match the leader get equal weights.
 func (r *run) combine(members []scored) (ensemble, bool) {
+	d, err := r.divide(r.leader.on)
 	if r.equalWeights() {
 		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool {
 			return !r.withinError(m, r.leader, tieMargin)
 		})
 	}
-	for len(members) >= 2 {
-		c, err := r.outOfFoldOf(members)
-		if err != nil {
-			return ensemble{}, false
+	for len(members) >= 2 && err == nil {
+		var w, sizes []float64
+		if w, sizes, err = r.weights(d, members, nil); err != nil {
+			break
 		}
-		w, shares := c.weights(func(int) bool { return true })
 		least := minWeight
 		// sequentially, because each removal changes the weights of the others
-		if len(members) > maxMembers && !c.equalWeights {
-			least = max(least, 1.001*slices.Min(shares))
+		if len(members) > maxMembers && !r.equalWeights() {
+			least = max(least, 1.001*slices.Min(w))
 		}
 		kept := slices.Clone(members)[:0]
 		for k, m := range members {
-			if shares[k] >= least && w[k] != 0 { // the weight of scores that are all 0 is 0
+			if w[k] >= least && (sizes == nil || sizes[k] != 0) { // the scale of scores that are all 0 is 0
 				kept = append(kept, m)
 			}
 		}
-		if len(kept) == len(members) {
-			folds, err := r.crossValidate(c)
-			mean, _ := meanAndSpread(folds, 1)
-			spread := r.leader.spread
-			if !r.metric.GreaterIsBetter {
-				spread = -spread
-			}
-			better := r.metric.Better(mean, r.leader.mean+minEnsembleGain*spread)
-			if r.classes > 0 { // equal up to chance
-				better = !r.metric.Better(r.leader.mean-tieMargin*spread, mean)
-			}
-			return ensemble{members, w, folds, mean}, err == nil && better
+		if len(kept) < len(members) {
+			members = kept
+			continue
 		}
-		members = kept
+		e := ensemble{members: members, weights: w}
+		for k := range sizes {
+			e.weights[k] *= sizes[k]
+		}
+		if e.folds, err = r.crossValidate(d, members); err != nil {
+			break
+		}
+		e.mean, _ = meanAndSpread(e.folds, 1)
+		spread := r.leader.spread
+		if !r.metric.GreaterIsBetter {
+			spread = -spread
+		}
+		if r.classes > 0 { // equal up to chance
+			return e, !r.metric.Better(r.leader.mean-tieMargin*spread, e.mean)
+		}
+		return e, r.metric.Better(e.mean, r.leader.mean+minEnsembleGain*spread)
 	}
 	return ensemble{}, false
 }
@@ -103,12 +106,7 @@ func (r *run) competitors() []scored {
 	if r.classes > 0 {
 		return r.bestOfRecipes()
 	}
-	var out []scored
-	for _, s := range r.log {
-		if r.coversLeaderRows(s) {
-			out = append(out, s)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(r.log), func(s scored) bool { return !r.coversLeaderRows(s) })
 	slices.SortStableFunc(out, r.compare)
 	out = slices.CompactFunc(out, func(a, b scored) bool { return a.point == b.point })
 	return out[:min(len(out), maxCompetitors)]
@@ -117,279 +115,122 @@ func (r *run) competitors() []scored {
 // coversLeaderRows reports whether the out-of-fold predictions of a candidate are stored and cover
 // the rows of the leader.
 func (r *run) coversLeaderRows(s scored) bool {
-	return r.leader.output != nil && s.on == r.leader.on && s.output != nil &&
-		len(s.output)/s.outputs == len(r.leader.output)/r.leader.outputs
+	return r.leader.Output.Values != nil && s.on == r.leader.on && s.Output.Values != nil
 }
 
-// outOfFold contains the out-of-fold outputs of the members, each cases × width, with the true
-// values: values, probabilities if all have them, else scores with codes ±1, combined as in
-// [meta.Ensemble]. A case is a test row of a fold; the cases of a fold are consecutive.
-type outOfFold struct {
-	data         datasets.Set
-	folds        []datasets.Fold
-	rows         []int // row of each case
-	output       [][]float64
-	truth        []float64
-	width        int
-	probable     bool
-	scores       bool
-	equalWeights bool // whether all members have equal weights
-}
-
-func (r *run) outOfFoldOf(members []scored) (outOfFold, error) {
-	data, folds, err := r.partAndFolds(r.leader.on)
-	c := outOfFold{data: data, folds: folds, width: 1, equalWeights: r.equalWeights()}
-	if err != nil {
-		return c, err
+// weights returns the weights of members, and the scales of their scores, by the test rows that are not left out.
+func (r *run) weights(d *division, members []scored, leftOut []bool) (weights, sizes []float64, err error) {
+	rows := make([]int, 0, d.tested)
+	for _, f := range d.folds {
+		rows = append(rows, f.Test...)
 	}
-	for _, f := range folds {
-		c.rows = append(c.rows, f.Test...)
-	}
-	c.probable = r.classes > 0 && !slices.ContainsFunc(members,
-		func(m scored) bool { return !r.table[m.recipe].probabilities })
-	c.scores = r.classes > 0 && !c.probable
-	if r.classes > 2 || c.probable {
-		c.width = r.classes
-	}
-	c.truth = make([]float64, len(c.rows)*c.width)
-	for at, i := range c.rows {
-		row, y := c.truth[at*c.width:(at+1)*c.width], data.Y[i]
-		switch {
-		case r.classes == 0:
-			row[0] = y
-		case c.width == 1:
-			row[0] = 2*y - 1
-		default:
-			for j := range row {
-				if row[j] = 0; c.scores {
-					row[j] = -1
-				}
-			}
-			row[int(y)] = 1
+	truth := datasets.Set{X: mat.NewDense(len(rows), 1, nil), Y: make([]float64, len(rows)), Schema: d.data.Schema}
+	for at, i := range rows {
+		if truth.Y[at] = d.data.Y[i]; d.data.Weights != nil {
+			truth.Weights = append(truth.Weights, d.data.Weights[i])
 		}
 	}
-	for _, m := range members {
-		c.output = append(c.output, c.column(m, r.table[m.recipe].probabilities))
+	rule := stacking.SumToOne
+	if r.equalWeights() || leftOut != nil && !slices.Contains(leftOut, false) {
+		rule, leftOut = stacking.Equal, nil // equal weights do not depend on the true values
 	}
-	return c, nil
-}
-
-// column returns the output of a member. Where others have scores, probabilities are replaced by
-// their logarithms.
-func (c outOfFold) column(m scored, probabilities bool) []float64 {
-	out := make([]float64, len(c.rows)*c.width)
-	for i := range c.rows {
-		output := m.output[i*m.outputs : (i+1)*m.outputs]
-		for j := range c.width {
-			v := 0.0
-			switch at := i*c.width + j; {
-			case !probabilities || c.probable:
-				v = float64(output[j])
-				out[at] = v
-			case c.width == 1:
-				out[at] = logProbability(output[1]) - logProbability(output[0])
-			default:
-				out[at] = logProbability(output[j])
+	predictions := make([]estimator.Prediction, len(members))
+	for k, m := range members {
+		predictions[k] = m.Output
+		predictions[k].Values = slices.Clone(m.Output.Values)
+		for at, out := range leftOut {
+			if out {
+				predictions[k].Values[at] = math.NaN()
 			}
 		}
 	}
-	return out
-}
-
-// logProbability returns the logarithm of a probability, which may be 0.
-func logProbability(p float32) float64 { return math.Log(max(float64(p), 1e-12)) }
-
-// weights returns the least-squares weights over the selected cases, and shares, their values for
-// outputs of equal scale. Without cases the shares are equal.
-func (c outOfFold) weights(in func(at int) bool) (weights, shares []float64) {
-	sums, cases := c.sums(in)
-	equal := slices.Repeat([]float64{1 / float64(len(c.output))}, len(c.output))
-	sharesOf := func() []float64 {
-		if c.equalWeights || cases == 0 {
-			return equal
-		}
-		return sums.Weights(true)
-	}
-	if !c.scores {
-		w := sharesOf()
-		return w, w
-	}
-	var sizes []float64
-	if cases == 0 { // the sizes do not depend on the true values
-		all, _ := c.sums(func(int) bool { return true })
-		sizes = all.Norms()
-	} else {
-		sizes = sums.Sizes()
-		sums.Scale(sizes)
-	}
-	shares = sharesOf()
-	weights = slices.Clone(shares)
-	for k := range weights {
-		weights[k] *= sizes[k]
-	}
-	return weights, shares
-}
-
-// sums returns the moments of the selected cases and their number.
-func (c outOfFold) sums(in func(at int) bool) (*stacking.Sums, int) {
-	sums, output, cases := stacking.NewSums(len(c.output)), make([]float64, len(c.output)), 0
-	for i, row := range c.rows {
-		if !in(i) {
-			continue
-		}
-		w := 1.0
-		if c.data.Weights != nil {
-			w = c.data.Weights[row]
-		}
-		for at := i * c.width; at < (i+1)*c.width; at++ {
-			for k := range output {
-				output[k] = c.output[k][at]
-			}
-			sums.Add(w, output, c.truth[at])
-		}
-		cases++
-	}
-	return sums, cases
+	return stacking.Fit(context.Background(), predictions, truth, r.classes, rule)
 }
 
 // crossValidate returns the score of the weighted members on each fold. The weights of a fold are computed
 // from the cases of other folds without its test rows; of folds in the order of time, from earlier ones.
-func (r *run) crossValidate(c outOfFold) ([]float64, error) {
-	var out []float64
-	first := 0 // case of the fold
-	for _, f := range c.folds {
-		end := first + len(f.Test)
-		tested := make([]bool, c.data.Rows())
+func (r *run) crossValidate(d *division, members []scored) ([]float64, error) {
+	var failed error
+	out, err := r.scoresOf(d, func(k int) estimator.Prediction {
+		w, sizes, err := r.weights(d, members, r.leftOut(d, k))
+		own := make([]estimator.Prediction, len(members))
+		for i, m := range members {
+			own[i] = rowsOf(m.Output, d.cases(k))
+		}
+		var p estimator.Prediction
+		if err == nil {
+			p, err = stacking.Combine(own, w, sizes, r.classes)
+		}
+		if failed == nil {
+			failed = err
+		}
+		return p
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return out, err
+}
+
+// leftOut reports for each test row of one fold after the other whether weights that are tested by score k may not
+// use it.
+func (r *run) leftOut(d *division, k int) []bool {
+	tested := map[int]bool{}
+	for _, i := range d.rows(k) {
+		tested[i] = true
+	}
+	var out []bool
+	for fold, f := range d.folds {
 		for _, i := range f.Test {
-			tested[i] = true
-		}
-		w, _ := c.weights(func(at int) bool {
-			return !tested[c.rows[at]] && (at < first || !r.options.TimeOrdered)
-		})
-		in := metrics.Input{Classes: r.classes}
-		var together []float64
-		for i := first; i < end; i++ {
-			in.YTrue = append(in.YTrue, c.data.Y[c.rows[i]])
-			if c.data.Weights != nil {
-				in.Weights = append(in.Weights, c.data.Weights[c.rows[i]])
-			}
-			for at := i * c.width; at < (i+1)*c.width; at++ {
-				v := 0.0
-				for k := range w {
-					v += w[k] * c.output[k][at]
-				}
-				together = append(together, v)
-			}
-		}
-		c.judged(&in, together)
-		score, err := r.metric.Score(in)
-		if err != nil {
-			return nil, err
-		}
-		out, first = append(out, score), end
-	}
-	return out, nil
-}
-
-// judged sets the inputs of the metric from values, probabilities or scores.
-func (c outOfFold) judged(in *metrics.Input, together []float64) {
-	n := len(in.YTrue)
-	if in.YPred = together; in.Classes == 0 {
-		return
-	}
-	all := mat.NewDense(n, c.width, together)
-	in.YPred = make([]float64, n)
-	for i := range in.YPred {
-		row := all.RawRowView(i)
-		switch {
-		case c.width > 1:
-			in.YPred[i] = float64(slices.Index(row, slices.Max(row)))
-		case row[0] > 0:
-			in.YPred[i] = 1
-		}
-	}
-	in.Scores = all
-	if !c.probable {
-		return
-	}
-	if in.Probabilities = all; in.Classes == 2 {
-		in.Scores = mat.NewDense(n, 1, mat.Col(nil, 1, all))
-	}
-}
-
-// fitEnsemble fits an ensemble to all rows if it scores better and the time suffices, then refits
-// it with wider maps. It reports whether there is such a model.
-func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
-	found, ok, err := r.selectEnsemble(ctx)
-	if !ok || err != nil {
-		return false, err
-	}
-	if r.narrow(r.leader) {
-		wide, err := r.widest(ctx, r.leader.point, widerShare*r.secondsLeft())
-		if err != nil {
-			return false, err
-		}
-		// a wider map gains more than an ensemble of narrow ones
-		together, err := r.expectedMembers(ctx, found, wide/r.leader.size)
-		if err != nil || wide > r.leader.size && together > widerShare*r.secondsLeft() {
-			return false, err
-		}
-	}
-	if err := r.fitMembers(ctx, found, 1); err != nil || r.ensemble == nil || !r.timed() {
-		return r.ensemble != nil, err
-	}
-	wider := 1
-	for wider*sizeGrowth <= maxSize/initialSize {
-		var took float64
-		if took, err = r.expectedMembers(ctx, found, wider*sizeGrowth); err != nil || took > widerShare*r.secondsLeft() {
-			break
-		}
-		wider *= sizeGrowth
-	}
-	if wider > 1 && err == nil && r.mapsOf(found) {
-		err = r.fitMembers(ctx, found, wider)
-	}
-	return true, err
-}
-
-// selectEnsemble returns the ensemble of the competitors. For classes it prefers one with probabilities,
-// whose members all have them, then a single candidate with probabilities, if they are equal up to chance.
-func (r *run) selectEnsemble(ctx context.Context) (ensemble, bool, error) {
-	members := r.competitors()
-	found, ok, err := r.combineInTime(ctx, members)
-	probable := slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.table[m.recipe].probabilities })
-	if err != nil || r.classes == 0 || len(probable) == len(members) {
-		return found, ok, err
-	}
-	best := r.leader
-	if ok && r.metric.Better(found.mean, best.mean) {
-		best.mean = found.mean
-	}
-	other, some, err := r.combineInTime(ctx, probable)
-	if err != nil || some && r.withinError(scored{mean: other.mean}, best, tieMargin) {
-		return other, some, err
-	}
-	if p := r.preferred(); r.table[p.recipe].probabilities && r.withinError(p, best, tieMargin) {
-		return ensemble{}, false, nil
-	}
-	return found, ok, nil
-}
-
-// preferred returns the best candidate with probabilities if it is equal to the leader up to chance, else
-// the leader.
-func (r *run) preferred() scored {
-	out := r.leader
-	if r.classes == 0 || r.table[out.recipe].probabilities {
-		return out
-	}
-	for i := range r.table {
-		s, ok := r.best[i]
-		if ok && s.on == r.leader.on && r.table[i].probabilities && r.withinError(s, r.leader, tieMargin) &&
-			(!r.table[out.recipe].probabilities || r.ranksBefore(s, out)) {
-			out = s
+			out = append(out, tested[i] || r.options.TimeOrdered && fold >= d.scores[k].fold)
 		}
 	}
 	return out
+}
+
+// choose returns what the final fit is of: an ensemble or a candidate that can be fitted in the time left, with
+// probabilities if those are equal up to chance; without members if there is none.
+func (r *run) choose(ctx context.Context) (ensemble, error) {
+	chosen := ensemble{}
+	one, err := r.bestAffordable(ctx, finalShare)
+	if err != nil {
+		return chosen, err
+	}
+	if one.Folds != nil {
+		chosen = single(one)
+	}
+	best := scored{mean: r.leader.mean}
+	members := r.competitors()
+	found, ok, err := r.combineInTime(ctx, members)
+	if err != nil {
+		return chosen, err
+	}
+	probable := slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.table[m.recipe].probabilities })
+	if r.classes > 0 && len(probable) < len(members) {
+		if ok && r.metric.Better(found.mean, best.mean) {
+			best.mean = found.mean
+		}
+		best.spread = r.leader.spread
+		other, some, err := r.combineInTime(ctx, probable)
+		if err != nil || some && r.withinError(scored{mean: other.mean}, best, tieMargin) {
+			return other, err
+		}
+		if one.Folds != nil && r.table[one.recipe].probabilities && r.withinError(one, best, tieMargin) {
+			return chosen, nil
+		}
+	}
+	if ok {
+		// a wider map gains more than an ensemble of narrow ones
+		if r.narrow(one) {
+			alone, err := r.widest(ctx, chosen, 1, finalShare)
+			together, wrong := r.widest(ctx, found, 1, finalShare)
+			if err != nil || wrong != nil || alone > together {
+				return chosen, err
+			}
+		}
+		chosen = found
+	}
+	return chosen, nil
 }
 
 // combineInTime returns an ensemble that can be fitted in the time left: as long as it cannot, the
@@ -409,87 +250,10 @@ func (r *run) combineInTime(ctx context.Context, members []scored) (ensemble, bo
 			}
 			sum += took[i]
 		}
-		if sum <= widerShare*r.secondsLeft() {
+		if sum <= finalShare*r.secondsLeft() {
 			return found, true, nil
 		}
 		slowest := found.members[slices.Index(took, slices.Max(took))].point
 		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return m.point == slowest })
 	}
-}
-
-// mapsOf reports whether a member has a map.
-func (r *run) mapsOf(e ensemble) bool {
-	return slices.ContainsFunc(e.members, func(m scored) bool { return r.table[m.recipe].sizeOf(m.size) > 0 })
-}
-
-// widened returns the point of a member with a map wider by a factor, bounded by the number of
-// rows.
-func (r *run) widened(m scored, times int) point {
-	p := m.point
-	if r.table[p.recipe].sizeOf(p.size) > 0 {
-		p.size = r.sizeWithin(times * p.size)
-	}
-	return p
-}
-
-func (r *run) expectedMembers(ctx context.Context, e ensemble, wider int) (sum float64, err error) {
-	for _, m := range e.members {
-		took, err := r.expectedFit(ctx, r.widened(m, wider))
-		if err != nil {
-			return 0, err
-		}
-		sum += took
-	}
-	return sum, nil
-}
-
-// fitMembers fits an ensemble to all rows, with the sizes of the maps multiplied by a factor.
-func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
-	r.report(PhaseEnsemble)
-	limited, cancel := r.withDeadline(ctx, r.hardDeadline())
-	defer cancel()
-	spec := meta.NewEnsemble()
-	spec.Weights, spec.Given = "given", e.weights
-	var members []meta.FittedMember
-	times, began := map[int]int{}, time.Now()
-	for _, m := range e.members {
-		one, fitting, err := r.fullPipeline(limited, r.widened(m, wider))
-		if err != nil {
-			return endedOr(limited, err)
-		}
-		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
-		if times[m.recipe]++; times[m.recipe] > 1 {
-			name = fmt.Sprintf("%s_%d", name, times[m.recipe])
-		}
-		spec.Members = append(spec.Members, meta.Member{Name: name, Estimator: one})
-		model, err := fitting.Fit(limited, r.data)
-		if err = endedOr(limited, err); err != nil {
-			return r.warnNoEnsemble(ctx, err)
-		}
-		members = append(members, meta.FittedMember{Name: name, Predictor: model})
-	}
-	together, err := spec.Combine(ctx, r.data, members, nil)
-	if err != nil {
-		return r.warnNoEnsemble(ctx, err)
-	}
-	whole := pipeline.Sequence{}.Then(spec)
-	frozen := whole
-	frozen.Estimator = pipeline.FrozenModel{Spec: spec, Fitted: together}
-	model, err := frozen.Fit(ctx, r.data)
-	if err != nil {
-		return r.warnNoEnsemble(ctx, err)
-	}
-	r.incumbent, r.finalTook = &fitted{r.leader, r.leader.size, r.data.Rows(), whole, model}, time.Since(began).Seconds()
-	r.ensemble = &e
-	return nil
-}
-
-// warnNoEnsemble records a warning that the ensemble cannot be fitted, unless the search has ended.
-func (r *run) warnNoEnsemble(ctx context.Context, err error) error {
-	if errors.Is(err, errEnded) || ctx.Err() != nil {
-		return err
-	}
-	r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v",
-		err))
-	return nil
 }

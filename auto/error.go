@@ -4,64 +4,29 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/bochner-ml/bochner/datasets"
 )
 
 // stdError returns the standard error of the mean score of the folds on the given number of rows,
 // √((1/J + ρ)·S²) with the sample variance S² of the J scores and ρ = test rows/training rows of a fold,
 // because training rows of different folds overlap. (Nadeau and Bengio, Inference for the
-// generalization error, Machine Learning 2003.) Folds that share their training rows are parts of one
-// test set, for which ρ is 0.
+// generalization error, Machine Learning 2003.) For the parts of the test rows of one fold, ρ is 0.
 //
 // Stratified folds have equal shares of the classes, so that S² is too small for models that mostly
 // predict one class. The error of a share of rows is at least that of a binomial distribution.
 func (r *run) stdError(s scored) float64 {
-	t := r.errorTermsOf(s.on)
-	n, square := float64(len(s.folds)), 0.0
-	for _, v := range s.folds {
+	d, err := r.divide(s.on)
+	if err != nil {
+		return math.NaN()
+	}
+	n, square := float64(len(s.Folds)), 0.0
+	for _, v := range s.Folds {
 		square += (v - s.mean) * (v - s.mean) / (n - 1)
 	}
-	variance := (1/n + t.overlap) * square
+	variance := (1/n + d.overlap) * square
 	if slices.Contains([]string{"accuracy", "error_rate", "top_2_accuracy", "top_5_accuracy"}, r.metric.Name) {
-		variance = max(variance, s.mean*(1-s.mean)/t.tested)
+		variance = max(variance, s.mean*(1-s.mean)/d.counted)
 	}
 	return math.Sqrt(variance)
-}
-
-// errorTerms are the terms of the standard error of a score that depend on the folds only.
-type errorTerms struct {
-	overlap float64 // test rows/training rows of a fold; 0 if the folds share their training rows
-	tested  float64 // number of distinct test rows, (Σw)²/Σw² of weights w
-}
-
-// errorTermsOf returns the terms for the first n rows, whose folds are known.
-func (r *sample) errorTermsOf(n int) errorTerms {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.errors[n]
-}
-
-func newErrorTerms(weights []float64, folds []datasets.Fold) (out errorTerms) {
-	test, train, sum, squares := 0, 0, 0.0, 0.0
-	tested := map[int]bool{}
-	for _, f := range folds {
-		test, train = test+len(f.Test), train+len(f.Train)
-		for _, i := range f.Test {
-			if tested[i] {
-				continue
-			}
-			w := 1.0
-			if weights != nil {
-				w = weights[i]
-			}
-			tested[i], sum, squares = true, sum+w, squares+w*w
-		}
-	}
-	if out.tested = sum * sum / squares; !sameTraining(folds[0], folds[len(folds)-1]) {
-		out.overlap = float64(test) / float64(train)
-	}
-	return out
 }
 
 // optimism estimates by how much the best mean score of the candidates on the given rows exceeds its
@@ -86,29 +51,37 @@ func (r *run) optimism(chosen Entry) float64 {
 	}
 	// The folds of an unstable candidate are far from normal. One that is on average far worse than the best in its
 	// worst fold is left out.
-	leader := list[r.bestOf(list)]
-	lo, hi := slices.Min(leader.folds), slices.Max(leader.folds)
+	leader, _ := r.bestOf(list)
+	lo, hi := slices.Min(leader.Folds), slices.Max(leader.Folds)
 	lo, hi = lo-(hi-lo), hi+(hi-lo)
 	list = slices.DeleteFunc(list, func(s scored) bool {
 		return r.metric.GreaterIsBetter && s.mean < lo || !r.metric.GreaterIsBetter && s.mean > hi
 	})
-	n := float64(len(list[0].folds))
-	scale := math.Sqrt((1/n + r.errorTermsOf(chosen.Rows).overlap) / (n - 1))
+	n := float64(len(list[0].Folds))
+	d, err := r.divide(chosen.Rows)
+	if err != nil {
+		return 0
+	}
+	scale := math.Sqrt((1/n + d.overlap) / (n - 1))
 	rng := rand.New(rand.NewPCG(r.seed("optimism"), 1))
-	noise := make([]float64, len(list[0].folds))
-	excess, noisy := 0.0, slices.Clone(list)
+	noise := make([]float64, len(list[0].Folds))
+	excess := 0.0
 	for range draws {
 		for k := range noise {
 			noise[k] = scale * rng.NormFloat64()
 		}
-		for i, s := range list {
-			noisy[i].mean = s.mean
-			for k, v := range s.folds {
-				noisy[i].mean += noise[k] * (v - s.mean)
+		best := math.NaN()
+		mean := 0.0
+		for _, s := range list {
+			noisy := s.mean
+			for k, v := range s.Folds {
+				noisy += noise[k] * (v - s.mean)
+			}
+			if !r.metric.Better(best, noisy) && (best != best || r.metric.Better(noisy, best)) {
+				best, mean = noisy, s.mean
 			}
 		}
-		at := r.bestOf(noisy)
-		excess += (noisy[at].mean - list[at].mean) / draws
+		excess += (best - mean) / draws
 	}
 	if r.metric.Better(leader.mean, chosen.Score) {
 		excess -= leader.mean - chosen.Score

@@ -22,13 +22,13 @@ func TestStdError(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.lessonRows = nil // they are no test rows
-		_, folds, err := r.partAndFolds(c.rows)
-		if err != nil || len(folds) != c.folds {
-			t.Fatalf("%d folds: %v", len(folds), err)
+		d, err := r.divide(c.rows)
+		if err != nil || len(d.scores) != c.folds {
+			t.Fatalf("%d scores: %v", len(d.scores), err)
 		}
 		s := scored{on: c.rows}
-		for k := range folds {
-			s.folds = append(s.folds, float64(k%5))
+		for k := range d.scores {
+			s.Folds = append(s.Folds, float64(k%5))
 		}
 		s.mean = 2
 		n := float64(c.folds)
@@ -64,13 +64,13 @@ func TestStdErrorOfOneClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, folds, err := r.partAndFolds(n)
+		d, err := r.divide(n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := scored{on: n, mean: share}
-		for range folds {
-			s.folds = append(s.folds, share)
+		for range d.scores {
+			s.Folds = append(s.Folds, share)
 		}
 		if got, want := r.stdError(s), math.Sqrt(share*(1-share)/rows); math.Abs(got-want) > 1e-12 {
 			t.Errorf("weighted %v: %g, want %g", weighted, got, want)
@@ -92,29 +92,31 @@ func TestOptimism(t *testing.T) {
 			if r.metric, err = metrics.ByName(name); err != nil {
 				t.Fatal(err)
 			}
+			r.divided[2000] = &division{} // independent scores
 			for k := range 60 {
 				s := scored{point: point{gamma: k}, on: 2000}
 				for range 5 {
-					s.folds = append(s.folds, 0.5+0.1*rng.NormFloat64())
+					s.Folds = append(s.Folds, 0.5+0.1*rng.NormFloat64())
 				}
-				s.mean, s.spread = meanAndSpread(s.folds, 1)
+				s.mean, s.spread = meanAndSpread(s.Folds, 1)
 				r.log = append(r.log, s)
 			}
-			excess += (r.log[r.bestOf(r.log)].mean - 0.5) / 20
-			best := r.log[r.bestOf(r.log)].mean
+			leader, _ := r.bestOf(r.log)
+			best := leader.mean
+			excess += (best - 0.5) / 20
 			all := r.optimism(Entry{Rows: 2000, Score: best})
 			found += all / 20
 			if got := r.optimism(Entry{Rows: 2000, Score: best - all/4}); math.Abs(got-0.75*all) > 1e-12 {
 				t.Errorf("%s: optimism %g of a score that is not the best, want %g", name, got, 0.75*all)
 			}
 			// not comparable, because of other rows
-			r.log = append(r.log, scored{point: point{gamma: 99}, on: 1000, mean: 0.9, folds: []float64{0.9}})
+			r.log = append(r.log, scored{point: point{gamma: 99}, on: 1000, mean: 0.9, outcome: outcome{Folds: []float64{0.9}}})
 			better := r.log[0]
-			better.folds = slices.Repeat([]float64{2}, 5)
+			better.Folds = slices.Repeat([]float64{2}, 5)
 			if !r.metric.GreaterIsBetter {
-				better.folds = slices.Repeat([]float64{-2}, 5)
+				better.Folds = slices.Repeat([]float64{-2}, 5)
 			}
-			better.mean, _ = meanAndSpread(better.folds, 1)
+			better.mean, _ = meanAndSpread(better.Folds, 1)
 			r.log[0] = better
 			if got := r.optimism(Entry{Rows: 2000, Score: better.mean}); got != 0 {
 				t.Errorf("%s: optimism %g of a candidate that is the best in all folds", name, got)
@@ -133,7 +135,7 @@ func TestOptimismOfUnstable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, folds := range [][]float64{{0.9, 0.88, 0.91, 0.89, 0.9}, {0.9, 0.88, 0.91, -20, 0.9}} {
-		s := scored{point: point{gamma: k}, on: 2000, folds: folds}
+		s := scored{point: point{gamma: k}, on: 2000, outcome: outcome{Folds: folds}}
 		s.mean, s.spread = meanAndSpread(folds, 1)
 		r.log = append(r.log, s)
 	}

@@ -1,12 +1,15 @@
 package auto
 
 import (
-	"encoding/binary"
+	"bytes"
+	"encoding/gob"
 	"fmt"
 	"hash"
-	"math"
 
-	"github.com/bochner-ml/bochner/datasets"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -14,30 +17,18 @@ import (
 // notes contains the finished trials of a search, by key, and its journal.
 type notes struct {
 	journal *journal.Journal // nil for none
-	known   map[string]note
+	known   map[string][]outcome
 }
 
 const (
 	journalKind    = "bochner auto"
-	journalVersion = 5
+	journalVersion = 6
 )
 
-// note records a finished trial.
-type note struct {
-	Trial  string      `json:"trial"`
-	Scored []noteScore `json:"scored"`
-}
-
-// noteScore records a candidate of a trial. Said contains its predictions as little-endian float32
-// values.
-type noteScore struct {
-	Folds   []journal.Number `json:"folds,omitempty"`
-	Mean    journal.Number   `json:"mean"`
-	Spread  journal.Number   `json:"spread"`
-	Seconds float64          `json:"seconds,omitempty"`
-	Failed  string           `json:"failed,omitempty"`
-	Outputs int              `json:"outputs,omitempty"`
-	Said    []byte           `json:"said,omitempty"`
+// entry records a finished trial, with its outcomes in the format of encoding/gob.
+type entry struct {
+	Trial    string `json:"trial"`
+	Outcomes []byte `json:"outcomes"`
 }
 
 // ErrOtherSearch is in the chain of the error if a journal belongs to another search.
@@ -45,62 +36,61 @@ var ErrOtherSearch = journal.ErrOther
 
 // openNotes opens the journal at a path and reads its trials; "" means no journal.
 func openNotes(path string, head journal.Head) (*notes, error) {
-	n := &notes{known: map[string]note{}}
+	n := &notes{known: map[string][]outcome{}}
 	if path == "" {
 		return n, nil
 	}
 	var err error
 	n.journal, err = journal.Open(path, head, func(line []byte) error {
-		var one note
-		err := journal.Decode(line, &one)
-		n.known[one.Trial] = one
+		var one entry
+		if err := journal.Decode(line, &one); err != nil {
+			return err
+		}
+		var out []outcome
+		err := gob.NewDecoder(bytes.NewReader(one.Outcomes)).Decode(&out)
+		n.known[one.Trial] = out
 		return err
 	})
 	return n, err
 }
 
 // find returns the results of a trial from the journal.
-func (n *notes) find(key string, points int, folds []datasets.Fold) (out []scored, ok bool) {
-	one, ok := n.known[key]
-	if !ok || len(one.Scored) != points {
-		return nil, false
-	}
-	tested := 0
-	for _, f := range folds {
-		tested += len(f.Test)
-	}
-	out = make([]scored, points)
-	for i, c := range one.Scored {
-		if len(c.Folds) != len(folds) || len(c.Said) != 0 && len(c.Said) != 4*c.Outputs*tested {
+func (n *notes) find(key string, points int, d *division) (out []outcome, ok bool) {
+	out = n.known[key]
+	for _, o := range out {
+		if len(o.Folds) != len(d.scores) || o.Output.Values != nil && len(o.Output.Values) != d.tested {
 			return nil, false
 		}
-		out[i] = scored{mean: float64(c.Mean), spread: float64(c.Spread), seconds: c.Seconds, failed: c.Failed,
-			outputs: c.Outputs}
-		for _, v := range c.Folds {
-			out[i].folds = append(out[i].folds, float64(v))
-		}
-		for at := 0; at < len(c.Said); at += 4 {
-			out[i].output = append(out[i].output, math.Float32frombits(binary.LittleEndian.Uint32(c.Said[at:])))
-		}
 	}
-	return out, true
+	return out, len(out) == points
 }
 
 // write appends the results of a trial to the journal.
-func (n *notes) write(key string, out []scored) error {
-	one := note{Trial: key}
-	for _, s := range out {
-		c := noteScore{Mean: journal.Number(s.mean), Spread: journal.Number(s.spread), Seconds: s.seconds, Failed: s.failed,
-			Outputs: s.outputs}
-		for _, v := range s.folds {
-			c.Folds = append(c.Folds, journal.Number(v))
-		}
-		for _, v := range s.output {
-			c.Said = binary.LittleEndian.AppendUint32(c.Said, math.Float32bits(v))
-		}
-		one.Scored = append(one.Scored, c)
+func (n *notes) write(key string, out []outcome) error {
+	var buf bytes.Buffer
+	if err := gob.NewEncoder(&buf).Encode(out); err != nil || n.journal == nil {
+		return err
 	}
-	return n.journal.Write(one)
+	return n.journal.Write(entry{key, buf.Bytes()})
+}
+
+// rowsOf returns the predictions of some rows.
+func rowsOf(p estimator.Prediction, at []int) (out estimator.Prediction) {
+	vectors, matrices := p.Parts()
+	to, toMatrices := out.Parts()
+	for k, v := range vectors {
+		for _, i := range at {
+			if *v != nil {
+				*to[k] = append(*to[k], (*v)[i])
+			}
+		}
+	}
+	for k, m := range matrices {
+		if *m != nil {
+			*toMatrices[k] = rowblock.Select(*m, at).(*mat.Dense)
+		}
+	}
+	return out
 }
 
 // trialKey identifies a trial within a search.

@@ -26,8 +26,6 @@ type Entry struct {
 	Seconds  float64 // time of all its fits, with its part of shared work
 	Chosen   bool    // whether it is the selected candidate or a member of the ensemble
 	Failed   string  // why it has no score, else ""
-
-	at scored
 }
 
 // Leaderboard contains all candidates and the selected ensemble, best first. Scores on different
@@ -39,30 +37,23 @@ type Leaderboard []Entry
 func (r *run) entryOf(s scored) Entry {
 	kind := r.table[s.recipe]
 	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: r.stdError(s),
-		Rows: s.on, Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
+		Rows: s.on, Size: kind.sizeOf(s.size), Seconds: s.Seconds, Failed: s.Failed}
 }
 
-// entryAs returns the entry of a candidate that was fitted with another size of the map than it was
-// scored with.
-func (r *run) entryAs(s scored, size int) Entry {
-	as := s
-	as.size = size
-	out := r.entryOf(as)
-	out.at = s
-	return out
-}
-
-// entryOfEnsemble returns the entry of the selected ensemble.
-func (r *run) entryOfEnsemble() Entry {
-	e := r.ensemble
-	out := Entry{Score: e.mean, StdError: r.stdError(scored{folds: e.folds, mean: e.mean, on: r.leader.on}),
-		Rows: r.leader.on, Chosen: true}
-	for _, m := range e.members {
-		out.Seconds += m.seconds
+// entryOfEnsemble returns the entry of an ensemble, or of its only member with the size of the map that it was fitted
+// with.
+func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
+	if len(e.members) == 1 {
+		s := e.members[0]
+		s.point = r.scaled(s.point, scale)
+		return r.entryOf(s)
 	}
+	out := Entry{Score: e.mean, StdError: r.stdError(scored{outcome: outcome{Folds: e.folds}, mean: e.mean,
+		on: r.leader.on}), Rows: r.leader.on, Chosen: true}
 	var names []string
 	times := map[string]int{}
 	for _, m := range e.members {
+		out.Seconds += m.Seconds
 		name := r.table[m.recipe].String()
 		if times[name]++; times[name] == 1 {
 			names = append(names, name)
@@ -80,7 +71,7 @@ func (r *run) entryOfEnsemble() Entry {
 // settingsOf returns the searched parameters of a point.
 func (r *run) settingsOf(p point) []param.Setting {
 	kind := r.table[p.recipe]
-	spec, err := r.pipelineOf(context.Background(), p) // it has succeeded for this point
+	spec, err := r.pipelineOf(context.Background(), p, asSpec) // it has succeeded for this point
 	if err != nil {
 		return nil
 	}
@@ -90,7 +81,7 @@ func (r *run) settingsOf(p point) []param.Setting {
 		paths = append(paths, "target.transform", "target.limits")
 	}
 	switch {
-	case kind.mapping.exact:
+	case kind.mapping.exact():
 		paths = append([]string{model + ".gamma"}, paths...)
 	case kind.rule != "":
 		paths = append([]string{kind.step.name + "." + kind.mapping.size, kind.step.name + ".gamma"}, paths...)
@@ -109,14 +100,19 @@ func (r *run) leaderboard() Leaderboard {
 	list := slices.Clone(r.log)
 	slices.SortStableFunc(list, r.rank)
 	var out Leaderboard
+	chosen := r.incumbent.ensemble
 	for _, s := range list {
-		out = append(out, r.entryOf(s))
-	}
-	if r.ensemble != nil {
-		at := slices.IndexFunc(out, func(e Entry) bool {
-			return e.Rows < r.leader.on || !r.metric.Better(e.Score, r.ensemble.mean)
+		e := r.entryOf(s)
+		e.Chosen = slices.ContainsFunc(chosen.members, func(m scored) bool {
+			return s.point == m.point && s.round == m.round
 		})
-		out = slices.Insert(out, at, r.entryOfEnsemble())
+		out = append(out, e)
+	}
+	if len(chosen.members) > 1 {
+		at := slices.IndexFunc(out, func(e Entry) bool {
+			return e.Rows < r.leader.on || !r.metric.Better(e.Score, chosen.mean)
+		})
+		out = slices.Insert(out, at, r.entryOfEnsemble(chosen, 1))
 	}
 	for i := range out {
 		out[i].Rank = i + 1

@@ -1,27 +1,30 @@
 package auto
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// point is a candidate: a recipe, the size of its map, the effort of learning, and lattice
-// coordinates of γ and the penalty.
+// point is a candidate: a recipe, the size of its map, and lattice coordinates of γ and the
+// penalty.
 type point struct {
 	recipe  int    // index in run.table
 	size    int    // size of the map
-	effort  int    // effort of representation learning
 	gamma   int    // half octaves of γ for squared distances, relative to the rule
 	penalty int    // quarters of a decade
+	careful bool   // whether its representation is learned with more effort
 	target  string // transform of the target, as in meta.Target, and limitedSuffix with limits; "" for none
 }
 
@@ -39,8 +42,7 @@ func penaltyOf(place int) float64 { return rounded(math.Pow(10, float64(place)/4
 
 // rounded rounds to three digits, for short YAML.
 func rounded(v float64) float64 {
-	var out float64
-	fmt.Sscanf(fmt.Sprintf("%.3g", v), "%g", &out)
+	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	return out
 }
 
@@ -48,40 +50,43 @@ func rounded(v float64) float64 {
 func (r *run) gammaOf(ctx context.Context, p point) (float64, error) {
 	kind := r.table[p.recipe]
 	base := 1.0
-	if !kind.scaled {
+	if kind.learn.name == "" {
 		var err error
 		if base, err = r.baseGamma(ctx, kind); err != nil {
 			return 0, err
 		}
 	}
 	steps := float64(p.gamma) / 2
-	if kind.half {
+	if kind.rule != "gaussian" { // γ multiplies distances, not squared distances
 		steps /= 2
 	}
 	return rounded(base * math.Exp2(steps)), nil
 }
 
+// representationOf returns the representation of a point.
+func (r *run) representationOf(p point) representation {
+	out := r.table[p.recipe].representation
+	out.careful = p.careful
+	return out
+}
+
 // baseGamma returns γ by the rule of a kernel on the first rows of a representation.
 func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
-	key := kind.representation.name + " " + kind.rule
-	if known, ok := r.bases[key]; ok {
-		return known, nil
-	}
-	steps, err := r.cleaned(kind.representation)
-	if err != nil {
-		return 0, err
-	}
-	rule := transformer.NewRFF()
-	rule.Kernel, rule.Features = kernel.Name(kind.rule), 2
-	chain := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}
-	fitted, err := chain.Fit(ctx, r.first(initialRows))
-	if err != nil {
-		return 0, err
-	}
-	whole := fitted.(*pipeline.FittedChain)
-	_, last := whole.Step(whole.Len() - 1)
-	r.bases[key] = last.(*transformer.FittedRFF).Gamma()[0]
-	return r.bases[key], nil
+	return stored(ctx, &r.memo, kind.representation.name+" "+kind.rule, func() (float64, error) {
+		steps, err := r.cleaned(kind.representation)
+		if err != nil {
+			return 0, err
+		}
+		rule := transformer.NewRFF()
+		rule.Kernel, rule.Features = kernel.Name(kind.rule), 2
+		fitted, err := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}.Fit(ctx, r.first(initialRows))
+		if err != nil {
+			return 0, err
+		}
+		whole := fitted.(*pipeline.FittedChain)
+		_, last := whole.Step(whole.Len() - 1)
+		return last.(*transformer.FittedRFF).Gamma()[0], nil
+	})
 }
 
 // cleaned returns the preprocessing steps of a representation.
@@ -91,33 +96,72 @@ func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
 		steps = r.encoded(steps, p.encode)
 	}
 	if p.scale.name == "" {
-		return rescaled(steps, nil), nil
+		return slices.Clone(steps), nil
 	}
 	scale, err := p.scale.fitter()
-	return rescaled(steps, scale), err
-}
-
-// pipelineOf returns the pipeline of a point: preprocessing, learned steps, map and model.
-func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
-	kind := r.table[p.recipe]
-	steps, err := r.cleaned(kind.representation)
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	if kind.learn.name != "" {
-		learn, err := r.learner(kind.representation, p.effort)
-		if err != nil {
-			return pipeline.Pipeline{}, err
+	return replaced(steps, func(fitter transformer.Fitter) []pipeline.Step {
+		if _, ok := fitter.(transformer.Standardize); ok {
+			return pipeline.Steps(scale)
 		}
-		steps = append(steps, pipeline.Step{Fitter: learn})
-	}
-	own, err := r.viewPipeline(ctx, p)
-	own.Steps = append(steps, own.Steps...)
-	return own, err
+		return nil
+	}), err
 }
 
-// viewPipeline returns the pipeline of a point after its representation: map and model.
-func (r *run) viewPipeline(ctx context.Context, p point) (pipeline.Pipeline, error) {
+// use is what a pipeline is for: its spec, a trial on the rows of [run.cleanedRows], or a final fit whose steps are
+// fitted to all rows already.
+type use int
+
+const (
+	asSpec use = iota
+	inTrial
+	inFinal
+)
+
+// pipelineOf returns the pipeline of a point: preprocessing, learned step, map and model.
+func (r *run) pipelineOf(ctx context.Context, p point, u use) (out pipeline.Pipeline, err error) {
+	kind := r.representationOf(p)
+	if out, err = r.mapAndModel(ctx, p); err != nil {
+		return out, err
+	}
+	steps, err := r.cleaned(kind)
+	step, wrong := r.learnStep(kind)
+	if err = cmp.Or(err, wrong); err != nil {
+		return out, err
+	}
+	if step != nil {
+		steps = append(steps, pipeline.Step{Fitter: step})
+	}
+	if u != asSpec {
+		chain, err := r.cleaner(ctx, kind)
+		if err != nil {
+			return out, err
+		}
+		n, fixed := chain.Len(), !supervised(chain)
+		for i := 0; i < n && fixed && u == inFinal; i++ {
+			_, fitted := chain.Step(i)
+			steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
+		}
+		switch {
+		case step == nil:
+		case fixed && (u == inFinal || r.lessonRows != nil):
+			t, err := r.learnedFromAll(ctx, kind, step)
+			if err != nil {
+				return out, err
+			}
+			steps[n].Fitter = pipeline.Frozen{Spec: step, Fitted: t}
+		case u == inTrial:
+			steps[n].Fitter = learned{step, r, learnedKey{kind.name, kind.careful, ""}}
+		}
+		if fixed && u == inTrial {
+			steps = steps[n:] // the rows are preprocessed
+		}
+	}
+	out.Steps = append(steps, out.Steps...)
+	return out, nil
+}
+
+// mapAndModel returns the map and the model of a point.
+func (r *run) mapAndModel(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
 	var steps pipeline.Sequence
 	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
@@ -130,7 +174,7 @@ func (r *run) viewPipeline(ctx context.Context, p point) (pipeline.Pipeline, err
 			return pipeline.Pipeline{}, err
 		}
 		width := param.Setting{Path: "gamma", Value: gamma}
-		if kind.mapping.exact {
+		if kind.mapping.exact() {
 			own = append(append(own, kind.step.settings...), width)
 		} else {
 			step, err := kind.step.fitter(width, param.Setting{Path: kind.mapping.size, Value: kind.sizeOf(p.size)},
@@ -167,15 +211,85 @@ func (r *run) seeded(purpose string) param.Setting {
 	return param.Setting{Path: "seed", Value: int(r.seed(purpose))}
 }
 
-// unique returns the distinct points in their order.
-func unique(points []point) []point {
-	seen := map[point]bool{}
+// space is the search space, a lattice of γ and penalties for each recipe, with the metric.
+type space struct {
+	table      []recipe
+	transforms []string // of the targets, see [sample.tails]
+	metric     metrics.Metric
+}
+
+// neighborhood returns the grid points around p, with the given numbers and sizes of steps in γ and the
+// penalty, followed by those with each transform of the target.
+func (r *space) neighborhood(p point, gammas, gammaStep, penalties, penaltyStep int, transforms ...string) []point {
+	kind := r.table[p.recipe]
+	_, _, floor, most := kind.penalties()
+	if kind.rule == "" {
+		gammas = 0
+	}
 	var out []point
-	for _, p := range points {
-		if !seen[p] {
-			seen[p] = true
-			out = append(out, p)
+	for _, target := range append([]string{p.target}, transforms...) {
+		for g := -gammas; g <= gammas; g++ {
+			for a := -penalties; a <= penalties; a++ {
+				q := p
+				q.target, q.gamma, q.penalty = target, p.gamma+g*gammaStep, p.penalty+a*penaltyStep
+				if q.gamma >= -maxGamma && q.gamma <= maxGamma && q.penalty >= floor && q.penalty <= most &&
+					!slices.Contains(out, q) {
+					out = append(out, q)
+				}
+			}
 		}
 	}
 	return out
+}
+
+// compare orders candidates by score, best first, and candidates without a score last. Ties within
+// a recipe go to the stronger penalty, which needs fewer iterations and less precision.
+func (r *space) compare(a, b scored) int {
+	switch {
+	case math.IsNaN(a.mean) != math.IsNaN(b.mean):
+		if math.IsNaN(b.mean) {
+			return -1
+		}
+		return 1
+	case r.metric.Better(a.mean, b.mean):
+		return -1
+	case r.metric.Better(b.mean, a.mean):
+		return 1
+	}
+	p, q := a.point, b.point
+	weaker := cmp.Compare(p.penalty, q.penalty)
+	if r.table[p.recipe].penalty == "alpha" { // C decreases the penalty
+		weaker = -weaker
+	}
+	effort := 0
+	if p.careful != q.careful {
+		if effort = 1; p.careful {
+			effort = -1
+		}
+	}
+	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), effort, weaker,
+		cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
+}
+
+// rank orders candidates by their number of rows, descending, then by score: scores on different
+// rows are not comparable. It does not depend on the order of evaluation.
+func (r *space) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) }
+
+// withinError reports whether the mean of s is within the given multiple of the leader's spread of the
+// leader's mean, or better.
+func (r *space) withinError(s, leader scored, times float64) bool {
+	margin := times * leader.spread
+	if r.metric.GreaterIsBetter {
+		return s.mean >= leader.mean-margin
+	}
+	return s.mean <= leader.mean+margin
+}
+
+// bestOf returns the best candidate; ok is false if none has a score.
+func (r *space) bestOf(list []scored) (best scored, ok bool) {
+	if len(list) == 0 {
+		return best, false
+	}
+	best = slices.MinFunc(list, r.compare)
+	return best, !math.IsNaN(best.mean)
 }

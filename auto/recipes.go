@@ -59,49 +59,41 @@ func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
 
 // representation is the preprocessing of the inputs before the map.
 type representation struct {
-	name   string
-	scale  part                     // replaces standardize; unnamed: preprocessing stays as it is
-	encode string                   // what replaces onehot, see [sample.encoder]; "" for nothing
-	learn  part                     // learned step after preprocessing; unnamed: none
-	effort [efforts][]param.Setting // settings of learn for the first round, the next, and wide maps
-	family string                   // name shared by representations with a common first stage of learning; "" means name
-	scaled bool                     // whether learning sets the scale of γ to 1
-	dense  bool                     // whether it requires dense rows
-	alike  bool                     // whether it requires columns of one kind, and then comes first
-	only   string                   // rule of the maps that it is for; "" means all but columns
+	name        string
+	scale       part   // replaces standardize; unnamed: preprocessing stays as it is
+	encode      string // what replaces onehot, see [sample.encoder]; "" for nothing
+	learn       part   // learned step after preprocessing; unnamed: none
+	quick, slow part   // settings of learn for the first round and later ones
+	careful     bool   // whether it uses slow
+	dense       bool   // whether it requires dense rows
+	only        string // rule of the maps that it is for; "" means all but columns
 }
 
 // mapping is the feature map of a recipe, or none.
 type mapping struct {
 	name   string
-	step   part
+	step   part   // without a name, the settings are those of a model that evaluates the kernel
 	rule   string // kernel whose rule "scale" is the origin of γ; "" without γ
-	half   bool   // whether γ multiplies distances, not squared distances
 	size   string // name of the parameter with the size
-	part   int    // divisor of the size of a round
 	inputs int    // minimum number of columns
-	rows   int    // maximum number of rows; 0 means no limit
-	from   int    // minimum number of rows for ridge regression: with fewer, the exact kernel is cheaper
-	exact  bool   // whether there is no map: the model evaluates the kernel
 	near   string // mapping after which it is tried from the second round; "" means from the first
-	plain  bool   // whether it is tried without and with characters only, because other representations do not improve it
-
-	// Ridge regression on sparse maps is solved iteratively, which takes long for small penalties:
-	// loose is the tolerance, least the smallest penalty. 0 means the defaults.
-	loose float64
-	least int
 }
 
-// sparse reports whether the rows of the map are sparse, as those of binning.
-func (m mapping) sparse() bool { return m.loose > 0 }
+// exact reports whether there is no map and the model evaluates the kernel, plain whether there is neither.
+func (m mapping) exact() bool { return m.size == "" && m.rule != "" }
+func (m mapping) plain() bool { return m.rule == "" }
+
+// sparse reports whether the rows of the map are sparse. Ridge regression on them is solved iteratively, which takes
+// long for small penalties.
+func (m mapping) sparse() bool { return m.step.name == "binning" }
 
 // exports reports whether models on the map can be exported; the hashes of binning cannot.
-func (m mapping) exports() bool { return m.step.name != "binning" }
+func (m mapping) exports() bool { return !m.sparse() }
 
 // follows reports whether a late model on this map is tried after another model did well on that
 // map: the maps are equal or near, or that one is the exact kernel of this one.
 func (m mapping) follows(that mapping) bool {
-	return m.name == that.name || m.near == that.name || that.exact && !m.exact && m.rule == that.rule && m.size != ""
+	return m.name == that.name || m.near == that.name || that.exact() && m.rule == that.rule && m.size != ""
 }
 
 // head is the model of a recipe.
@@ -111,12 +103,10 @@ type head struct {
 	model         part
 	late          bool    // whether it enters in the second round, on maps that did well with another head
 	probabilities bool    // whether its models predict probabilities
-	exact         bool    // whether it evaluates a kernel,
-	loose         float64 // and then the tolerance of its solver
+	loose         float64 // tolerance of its solver if it evaluates a kernel, else 0
 	calibrated    bool    // whether its scores are calibrated; only for a metric of probabilities
 	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
-	steps         int     // factor of its estimated time on dense maps until the time is measured
 	penalty       string  // name of the penalty parameter
 	low, high     int     // coarse grid of the penalty, in quarters of a decade
 	floor, most   int     // limits of extended grids
@@ -136,68 +126,46 @@ func (h head) modelPath(target string) string {
 	return h.model.name
 }
 
-// efforts is the number of levels of effort in representation learning.
-const efforts = 3
+func ard(more ...any) part { return newPart("ard", more...) }
 
-func scales(more ...any) part { return newPart("ard", more...) }
+var (
+	fewFeatures  = newPart("", "features", 200, "steps", 40, "restarts", 2)
+	manyFeatures = newPart("", "features", 400, "steps", 60)
+)
 
-var scalesEffort = [efforts][]param.Setting{
-	newPart("", "features", 200, "steps", 40, "restarts", 2).settings,
-	newPart("", "features", 400, "steps", 60).settings,
-	newPart("", "features", 600, "steps", 80).settings,
-}
-
-var laplacianEffort = [efforts][]param.Setting{
-	newPart("", "part", 1000).settings,
-	newPart("", "part", 2000).settings,
-	newPart("", "part", 3000).settings,
-}
-
-var columnsEffort = [efforts][]param.Setting{
-	newPart("", "part", 1000).settings,
-	newPart("", "part", 2000).settings,
-	newPart("", "part", 2500).settings,
-}
-
-var machineEffort = [efforts][]param.Setting{
-	newPart("", "part", 1000).settings,
-	newPart("", "part", 2000).settings,
-	newPart("", "part", 4000).settings,
-}
-
-// representations are listed in the order in which a small budget tries them.
+// representations are listed in the order in which a small budget tries them. The last one requires columns of one
+// kind, and then comes first.
 var representations = []representation{
 	{name: "zscores"},
-	{name: "columns", encode: encodeColumns, learn: scales("solve", "coordinate", "groups", "origin"),
-		effort: columnsEffort, scaled: true, only: ruleColumns},
+	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"),
+		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000), only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
-	{name: "mixed", encode: encodeMixed, dense: true},
-	{name: "target scales", encode: encodeTargets, learn: scales(), effort: scalesEffort, family: "targets", scaled: true,
+	{name: "target scales", encode: encodeTargets, learn: ard(), quick: fewFeatures, slow: manyFeatures,
 		dense: true},
-	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	{name: "scales", learn: ard(), quick: fewFeatures, slow: manyFeatures, dense: true},
 	// random features are too few for the evidence of this kernel
-	{name: "laplacian scales", learn: scales("kernel", "laplacian", "solve", "exact", "steps", 30), effort: laplacianEffort,
-		scaled: true, dense: true, only: "laplacian"},
+	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), dense: true,
+		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000), only: "laplacian"},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
-	{name: "hashed", encode: encodeHashed, dense: true},
-	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
-	{name: "ranked scales", scale: newPart("quantile"), learn: scales(), effort: scalesEffort, family: "ranked",
-		scaled: true, dense: true},
-	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	{name: "machine", learn: newPart("rfm"), quick: newPart("", "part", 1000), slow: newPart("", "part", 2000),
+		dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
-	{name: "raw", scale: newPart("standardize", "std", false), dense: true, alike: true},
+	{name: "raw", scale: newPart("standardize", "std", false), dense: true},
 }
 
 // ruleColumns is the rule of the maps of a product of kernels of columns, whose scales are learned.
 const ruleColumns = "columns"
 
-// productKernel returns the setting of a kernel of columns: laplacian for numbers, gaussian for encoded columns.
+// productKernel returns the setting of a kernel of columns: laplacian for numbers and categories, gaussian for text.
 func (r *sample) productKernel() param.Setting {
 	term := func(columns string, name kernel.Name) any {
 		return map[string]any{"columns": columns, "kernel": string(name), "gamma": 1.0}
 	}
-	terms := []any{term("rest", kernel.Gaussian)}
+	terms := []any{term("rest", kernel.Laplacian)}
+	if hasText(r.data) {
+		terms[0] = term("rest", kernel.Gaussian)
+	}
 	if hasKind(r.data, datasets.Numeric) {
 		terms = append([]any{term("numeric", kernel.Laplacian)}, terms...)
 	}
@@ -205,38 +173,24 @@ func (r *sample) productKernel() param.Setting {
 }
 
 var mappings = []mapping{
-	{name: "gaussian", step: newPart("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian",
-		size: "features", part: 1},
-	{name: "gaussian landmarks", step: newPart("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian",
-		size: "landmarks", part: 2},
-	{name: "exponential", step: newPart("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
-		size: "features", part: 1},
-	{name: "exact exponential", step: newPart("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000,
-		exact: true},
-	{name: "exact gaussian", step: newPart("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true},
-	{name: "binning", step: newPart("binning"), rule: "laplacian", half: true, size: "grids", part: 4,
-		loose: 1e-4, least: -4},
-	{name: "few", step: newPart("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true,
-		size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
-	{name: "exact laplacian", step: newPart("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000,
-		exact: true},
-	{name: "landmarks", step: newPart("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
-		size: "landmarks", part: 2},
-	{name: "exact product", rule: ruleColumns, half: true, rows: 100_000, exact: true},
-	{name: "product landmarks", step: newPart("nystroem"), from: 1500, rule: ruleColumns, half: true,
-		size: "landmarks", part: 2},
-	{name: "product", step: newPart("rff"), from: 1500, rule: ruleColumns, half: true, size: "features", part: 1},
+	{name: "gaussian", step: newPart("rff", "kernel", "gaussian"), rule: "gaussian", size: "features"},
+	{name: "gaussian landmarks", step: newPart("nystroem", "kernel", "gaussian"), rule: "gaussian", size: "landmarks"},
+	{name: "exponential", step: newPart("rff", "kernel", "exponential"), rule: "exponential", size: "features"},
+	{name: "exact exponential", step: newPart("", "kernel", "exponential"), rule: "exponential"},
+	{name: "exact gaussian", step: newPart("", "kernel", "gaussian"), rule: "gaussian"},
+	{name: "binning", step: newPart("binning"), rule: "laplacian", size: "grids"},
+	{name: "few", step: newPart("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", size: "grids",
+		inputs: 8},
+	{name: "exact laplacian", step: newPart("", "kernel", "laplacian"), rule: "laplacian"},
+	{name: "landmarks", step: newPart("nystroem", "kernel", "exponential"), rule: "exponential", size: "landmarks"},
+	{name: "exact product", rule: ruleColumns},
+	{name: "product landmarks", step: newPart("nystroem"), rule: ruleColumns, size: "landmarks"},
+	{name: "product", step: newPart("rff"), rule: ruleColumns, size: "features"},
+	{name: "product binning", step: newPart("binning"), rule: ruleColumns, size: "grids"}, // not of text
 	{name: "exact powered", step: newPart("", "kernel", "powered_exponential", "exponent", 1.4), rule: "exponential",
-		half: true, rows: 100_000, exact: true, near: "exact exponential"},
-	{name: "linear", plain: true},
+		near: "exact exponential"},
+	{name: "linear"},
 }
-
-var (
-	ridge = head{name: "ridge", task: datasets.Regression, model: newPart("ridge"), penalty: "alpha", low: -24, high: 8,
-		floor: -48, most: 24, iterates: true}
-	kernelRidge = head{name: "kernel_ridge", task: datasets.Regression, model: newPart("kernel_ridge"), penalty: "alpha",
-		low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3}
-)
 
 // ofText returns the head for linear models of text: they enter in the first round, and smaller penalties,
 // with which the rows are separable, only take longer.
@@ -248,49 +202,43 @@ func (h head) ofText() head {
 	return h
 }
 
-// withBalanced returns the classifiers followed by those with balanced class weights.
-func withBalanced(heads []head) []head {
-	out := slices.Clone(heads)
+// withVariants returns the models followed by the classifiers without probabilities, calibrated, and all classifiers
+// with balanced class weights.
+func withVariants(heads ...head) []head {
+	for _, h := range heads {
+		if h.task == datasets.Classification && !h.probabilities {
+			h.name, h.calibrated, h.probabilities = "calibrated_"+h.name, true, true
+			heads = append(heads, h)
+		}
+	}
 	for _, h := range heads {
 		if h.task == datasets.Classification {
 			h.name, h.balanced, h.late = "balanced_"+h.name, true, true
 			h.model.settings = newPart("", "class_weight", "balanced").settings
-			out = append(out, h)
+			heads = append(heads, h)
 		}
 	}
-	return out
+	return heads
 }
 
-// withCalibrated returns the classifiers followed by those without probabilities, calibrated.
-func withCalibrated(heads []head) []head {
-	out := slices.Clone(heads)
-	for _, h := range heads {
-		if h.task == datasets.Classification && !h.probabilities {
-			h.name, h.calibrated, h.probabilities = "calibrated_"+h.name, true, true
-			out = append(out, h)
-		}
-	}
-	return out
-}
-
-var heads = withBalanced(withCalibrated([]head{
-	ridge, kernelRidge,
-	{name: "poisson", task: datasets.Regression, model: newPart("poisson"), penalty: "alpha", low: -24, high: -4,
-		floor: -32, most: 0, late: true, steps: 8},
-	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"),
-		penalty: "alpha", low: -20,
-		high: 8, floor: -40, most: 24, iterates: true},
-	{name: "kernel_ridge_classifier", task: datasets.Classification, model: newPart("kernel_ridge_classifier"),
-		penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
-	{name: "kernel_svm", task: datasets.Classification, model: newPart("kernel_svm"),
-		penalty: "C", low: -4, high: 12, floor: -12, most: 24, exact: true, late: true},
-	{name: "logistic", task: datasets.Classification, model: newPart("logistic"),
-		penalty: "C", low: -8, high: 12, floor: -16,
-		most: 24, late: true, probabilities: true, steps: 8},
-	{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8,
-		floor: -16, most: 20,
-		late: true, steps: 8},
-}))
+var heads = withVariants(
+	head{name: "ridge", task: datasets.Regression, model: newPart("ridge"), penalty: "alpha", low: -24, high: 8,
+		floor: -48, most: 24, iterates: true},
+	head{name: "kernel_ridge", task: datasets.Regression, model: newPart("kernel_ridge"), penalty: "alpha",
+		low: -16, high: 4, floor: -32, most: 16, loose: 1e-3},
+	head{name: "poisson", task: datasets.Regression, model: newPart("poisson"), penalty: "alpha", low: -24, high: -4,
+		floor: -32, most: 0, late: true},
+	head{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"), penalty: "alpha",
+		low: -20, high: 8, floor: -40, most: 24, iterates: true},
+	head{name: "kernel_ridge_classifier", task: datasets.Classification, model: newPart("kernel_ridge_classifier"),
+		penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, loose: 1e-2},
+	head{name: "kernel_svm", task: datasets.Classification, model: newPart("kernel_svm"), penalty: "C", low: -4, high: 12,
+		floor: -12, most: 24, loose: 1e-3, late: true},
+	head{name: "logistic", task: datasets.Classification, model: newPart("logistic"), penalty: "C", low: -8, high: 12,
+		floor: -16, most: 24, late: true, probabilities: true},
+	head{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8, floor: -16,
+		most: 20, late: true},
+)
 
 // table lists all recipes of a task in the order in which a small budget tries them: by the sum of
 // the indices of representation and map.
@@ -300,14 +248,13 @@ func table(task datasets.Task, representations []representation) []recipe {
 	for _, h := range heads {
 		for i, p := range representations {
 			for k, m := range mappings {
-				if h.task != task || m.exact != h.exact || p.only != "" && p.only != m.rule ||
-					m.rule == ruleColumns && p.only != m.rule ||
-					m.plain && i > 0 && p.encode != encodeCharacters {
+				if h.task != task || m.exact() != (h.loose > 0) || p.only != "" && p.only != m.rule ||
+					m.rule == ruleColumns && p.only != m.rule || m.plain() && i > 0 && p.encode != encodeCharacters {
 					continue
 				}
 				one := recipe{p, m, h}
 				if turn[one.String()] = i + k; p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "" {
-					turn[one.String()] = 1 // often the best for many rows, see preferLearned
+					turn[one.String()] = 1 // often the best for many rows
 				}
 				out = append(out, one)
 			}
@@ -319,11 +266,11 @@ func table(task datasets.Task, representations []representation) []recipe {
 
 // tolerance returns the tolerance of the solver, 0 for the default.
 func (r recipe) tolerance() float64 {
-	switch {
-	case r.mapping.exact:
-		return r.head.loose
-	case r.iterates:
-		return r.mapping.loose
+	if r.sparse() && r.iterates {
+		return 1e-4
+	}
+	if r.penalty == "alpha" {
+		return r.loose
 	}
 	return 0
 }
@@ -331,14 +278,13 @@ func (r recipe) tolerance() float64 {
 // penalties returns the bounds of the coarse grid of penalties, and those of extended grids.
 func (r recipe) penalties() (low, high, floor, most int) {
 	h := r.head
-	if r.sparse() && h.model.name == "svm" {
-		const low, most = -4, 2 // with sparse maps the rows become separable; a larger C only takes longer
-		return low, most, h.floor, most
+	switch {
+	case r.sparse() && h.model.name == "svm": // the rows become separable; a larger C only takes longer
+		h.low, h.high = -4, 2
+	case r.sparse() && h.iterates:
+		h.low, h.floor = max(h.low, -4), max(h.floor, -4)
 	}
-	if r.mapping.least == 0 || !h.iterates {
-		return h.low, h.high, h.floor, h.most
-	}
-	return max(h.low, r.mapping.least), h.high, max(h.floor, r.mapping.least), h.most
+	return h.low, h.high, h.floor, h.most
 }
 
 // sizeOf returns the size of a recipe's map in a round, 0 without a map.
@@ -346,7 +292,7 @@ func (r recipe) sizeOf(size int) int {
 	if r.mapping.size == "" {
 		return 0
 	}
-	size /= r.mapping.part
+	size /= map[string]int{"features": 1, "landmarks": 2, "grids": 4}[r.mapping.size]
 	const many = 128 // number of grids above which more are less useful
 	if r.sparse() && size > many {
 		size = int(math.Sqrt(float64(size) * many))
@@ -366,38 +312,6 @@ func Recipes() []string {
 }
 
 func known(name string) bool { return slices.Contains(Recipes(), name) }
-
-// rescaled returns the steps with each standardize replaced by scale, also in composites.
-func rescaled(steps []pipeline.Step, scale transformer.Fitter) []pipeline.Step {
-	out := slices.Clone(steps)
-	if scale == nil {
-		return out
-	}
-	for i, s := range out {
-		switch fitter := s.Fitter.(type) {
-		case transformer.Standardize:
-			out[i] = pipeline.Step{Fitter: scale}
-		case pipeline.Composite:
-			out[i].Fitter = fitter.WithChildren(rescaled(fitter.Children(), scale))
-		}
-	}
-	return out
-}
-
-// contains reports whether the steps contain one of type T, also in composites.
-func contains[T transformer.Fitter](steps []pipeline.Step) bool {
-	for _, s := range steps {
-		switch fitter := s.Fitter.(type) {
-		case T:
-			return true
-		case pipeline.Composite:
-			if contains[T](fitter.Children()) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // isSparse reports whether rows are sparse, as those of text are after preprocessing.
 func isSparse(data datasets.Set) bool {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -21,11 +20,16 @@ const (
 	maxSizeWithoutClock = 2048  // maximum size of a map with a number of candidates
 	rowGrowth           = 4     // growth of the rows from round to round
 	sizeGrowth          = 2     // growth of the size of maps
+
+	promoted   = 8 // minimum number of recipes of the next round,
+	maxOfMap   = 3 // maximum number of them with the same map and model
+	maxOfInput = 4 // and with the same representation: ensembles need different members
+	extensions = 3 // maximum number of grid extensions per round
+	leaders    = 2 // number of recipes that a round begins with
 )
 
-// level is the fidelity of a round: its rows, the size of its maps, and the effort of
-// representation learning.
-type level struct{ rows, size, effort int }
+// level is the fidelity of a round: its rows and the size of its maps.
+type level struct{ rows, size int }
 
 // entrant is a recipe in a round with its grid: the number and the step of values on either side of
 // the point.
@@ -37,11 +41,16 @@ type entrant struct {
 
 // allRounds runs rounds while the budget lasts and the score improves.
 func (r *run) allRounds(ctx context.Context) error {
-	want := level{min(initialRows, r.data.Rows()), r.sizeWithin(initialSize), 0}
+	want := level{min(initialRows, r.data.Rows()), r.sizeWithin(initialSize)}
 	if isText(r.data) { // the recipes are few, and the terms of few rows are others
 		want.rows = min(heldOutFrom, r.data.Rows())
 	}
-	field := r.firstField()
+	var field []entrant
+	for i, k := range r.table {
+		if !k.late {
+			field = append(field, r.coarseEntrant(i, 0))
+		}
+	}
 	for round := 0; ; round++ {
 		before := r.leader
 		r.measureSpeed()
@@ -52,9 +61,7 @@ func (r *run) allRounds(ctx context.Context) error {
 		if err != nil || !ok {
 			return err
 		}
-		best := maps.Clone(r.best)
 		tried, err := r.round(ctx, field, at, round, until)
-		r.revertLeader(before, best)
 		if err != nil || len(tried) == 0 {
 			return err
 		}
@@ -67,30 +74,22 @@ func (r *run) allRounds(ctx context.Context) error {
 			r.stopReason = StoppedConverged
 			return nil
 		}
-		wider := sizeGrowth
-		if round == 0 && r.moreRowsAvailable() {
-			wider *= sizeGrowth // useful with many rows
-		}
-		rows := at.rows * rowGrowth
-		if worth := 1.5; worth*float64(rows) > float64(r.data.Rows()) { // the round after would have hardly more
-			rows = r.data.Rows()
-		}
-		want = level{rows, r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
-		field = next
+		want, field = r.above(at, round), next
 	}
 }
 
-// revertLeader restores the previous leader if the time of a round with more rows ended before the
-// leader was evaluated in it, and no evaluated candidate beats its previous score.
-func (r *run) revertLeader(before scored, best map[int]scored) {
-	missed := r.best[before.recipe].on < r.leader.on && r.leader.on > before.on
-	if r.timed() && missed && !r.metric.Better(r.leader.mean, before.mean) {
-		r.leader, r.best = before, best
+// above returns the level above another one.
+func (r *run) above(at level, round int) level {
+	size := at.size * sizeGrowth
+	if round == 0 && at.rows*rowGrowth < r.data.Rows() {
+		size *= sizeGrowth // useful with many rows
 	}
+	rows := at.rows * rowGrowth
+	if worth := 1.5; worth*float64(rows) > float64(r.data.Rows()) { // the round after would have hardly more
+		rows = r.data.Rows()
+	}
+	return level{rows, r.sizeWithin(size)}
 }
-
-// moreRowsAvailable reports whether the data has more rows than the next round.
-func (r *run) moreRowsAvailable() bool { return r.last.rows*rowGrowth < r.data.Rows() }
 
 // roundEnd returns the end of a round, in seconds since the start or in candidates.
 func (r *run) roundEnd(round int) float64 {
@@ -100,81 +99,48 @@ func (r *run) roundEnd(round int) float64 {
 	}
 	left := r.options.Candidates - r.tried
 	if round == 0 {
-		left = (left + 1) / 2
-	} else {
-		left = max(left-r.linearReserve(), 0)
+		return float64(r.tried + (left+1)/2)
 	}
-	return float64(r.tried + left)
-}
-
-// linearReserve returns the number of candidates that rounds leave to [run.tryLinear].
-func (r *run) linearReserve() (n int) {
-	const points, share = 3, 10
+	linear := 0 // left to tryLinear
 	for i, k := range r.table {
-		if k.plain && r.best[i].on < r.data.Rows() {
-			n += points
+		if k.plain() && r.best[i].on < r.data.Rows() {
+			linear += 3
 		}
 	}
-	return min(n, r.options.Candidates/share)
+	return float64(r.tried + max(left-min(linear, r.options.Candidates/10), 0))
 }
 
-// spent returns the used part of the budget, in seconds since the start or in candidates.
-func (r *run) spent() float64 {
-	if r.timed() {
-		return time.Since(r.began).Seconds()
-	}
-	return float64(r.claimed)
-}
-
-// nextLevel returns the level and the end of a round; ok is false if there is none. If the leader
-// has an exact kernel, the round may use the time of later rounds, because the final fit does not
-// profit from it as a wider map would.
-func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (at level, until float64, ok bool,
-	err error) {
-	last := round
-	if r.timed() && round > 0 && r.table[r.leader.recipe].mapping.exact {
-		last = max(round, len(roundEnds)-1)
-	}
-	for end := round; end <= last && !ok && err == nil; end++ {
-		until = r.roundEnd(end)
-		at, ok, err = r.affordableLevel(ctx, field, want, round, until)
-	}
-	return at, until, ok, err
-}
-
-// affordableLevel returns the requested level of a round, or the nearest lower one, at which the leader
-// or an equally good entrant, and some others, can be evaluated in the time left; ok is false if
-// there is none. Without the leader, more rows would only compare the others. Once all rows are
-// used and the leader is evaluated, others may follow.
-func (r *run) affordableLevel(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool,
-	error) {
-	buf := until - r.spent()
+// nextLevel returns the requested level of a round and its end, or a level with fewer rows or narrower maps, at which
+// the leader or an equally good entrant, and some others, can be evaluated in the time left; ok is false if there is
+// none. Without the leader, more rows would only compare the others; once all rows are used, others may follow. If
+// the time of the round does not suffice, it may use that of later ones.
+func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (level, float64, bool, error) {
+	const first, share = 6, 0.4
+	until := r.roundEnd(round)
 	if round == 0 || !r.timed() {
-		return want, buf > 0, nil
+		return want, until, until > r.spent(), nil
 	}
-	const first, share, worth = 6, 0.4, 1.5 // a round with this factor more rows is worthwhile
-	last := r.last
-	between := int(math.Sqrt(float64(want.rows) * float64(last.rows)))
-	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort},
-		{between, want.size, want.effort},
-		{between, last.size, last.effort}, {last.rows, want.size, want.effort}, {last.rows, want.size, last.effort}} {
-		few := l.rows < r.data.Rows() && l.size <= last.size && float64(l.rows) < worth*float64(last.rows)
-		if round > 1 && (l == last || few) {
-			continue
-		}
-		for i, e := range field[:min(first, len(field))] {
-			best, known := r.best[e.recipe]
-			if similar := known && best.on == r.leader.on && r.withinError(best, r.leader, 1); i > 0 && !similar &&
-				last.rows < r.data.Rows() {
+	between := int(math.Sqrt(float64(want.rows) * float64(r.last.rows)))
+	for _, until := range []float64{until, r.roundEnd(len(roundEnds))} {
+		for _, l := range []level{want, {want.rows, r.last.size}, {between, r.last.size}, {r.last.rows, want.size}} {
+			if l == r.last && round > 1 {
 				continue
 			}
-			took, err := r.expected(ctx, l.rows, []point{r.pointAt(e, l)})
-			if err != nil || r.growth(r.table[e.recipe], l.rows)*took < share*buf {
-				return l, true, err
+			for i, e := range field[:min(first, len(field))] {
+				best := r.best[e.recipe]
+				if i > 0 && r.last.rows < r.data.Rows() && (best.on < r.leader.on || !r.withinError(best, r.leader, 1)) {
+					continue
+				}
+				p := r.pointAt(e, l)
+				p.careful = false
+				ok, err := r.affordable(ctx, []point{p}, l.rows, share*(until-r.spent()))
+				if ok || err != nil {
+					return l, until, ok, err
+				}
 			}
 		}
 	}
-	return want, false, nil
+	return want, until, false, nil
 }
 
 // sizeWithin bounds the size of a map by the number of rows.
@@ -193,26 +159,12 @@ func (r *run) sizeWithin(size int) int {
 // converged reports whether the search has converged: the last round used all rows and gained a
 // negligible amount, or maps cannot grow further.
 func (r *run) converged(before scored, at level, round int) bool {
-	if at.rows < r.data.Rows() {
+	if at.rows < r.data.Rows() || round < 2 {
 		return false
 	}
-	if at.size >= r.sizeWithin(at.size*sizeGrowth) && round >= 2 {
-		return true
-	}
 	gained := math.Abs(r.leader.mean - before.mean)
-	return round >= 2 && before.on >= r.data.Rows() && (!r.metric.Better(r.leader.mean, before.mean) ||
-		gained < 0.05*r.leader.spread)
-}
-
-// firstField returns all recipes of the first round with coarse grids.
-func (r *run) firstField() []entrant {
-	var out []entrant
-	for i, k := range r.table {
-		if !k.late {
-			out = append(out, r.coarseEntrant(i, 0))
-		}
-	}
-	return out
+	return at.size >= r.sizeWithin(at.size*sizeGrowth) || before.on >= r.data.Rows() &&
+		(!r.metric.Better(r.leader.mean, before.mean) || gained < 0.05*r.leader.spread)
 }
 
 // coarseEntrant returns a recipe with a coarse grid around a value of γ.
@@ -221,73 +173,58 @@ func (r *run) coarseEntrant(recipe, gamma int) entrant {
 	e := entrant{point: point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, gammas: coarseGammas,
 		gammaStep: coarseGamma, penalties: 2, penaltyStep: (high - low) / 4}
 	// each penalty requires a factorization of the whole matrix
-	if r.table[recipe].mapping.exact && r.data.Rows() >= minSharedLessons {
+	if r.table[recipe].mapping.exact() && r.data.Rows() >= minSharedLessons {
 		e.gammas, e.penalties = 1, 1
 	}
 	return e
 }
 
-const (
-	// minimum number of recipes promoted per round if the last round has all rows or the budget is
-	// a number of candidates
-	minNext     = 8
-	minPromoted = 6 // number of recipes promoted otherwise
-	maxOfMap    = 3 // maximum number of promoted recipes with the same map and model
-	maxOfInput  = 4 // maximum number of promoted recipes with the same representation: ensembles need different members
-)
-
-// promote returns the best third of the field with finer grids; after the first round it adds the
-// other models on their maps.
+// promote returns the best third of the field with finer grids. After the first round it adds the other models on
+// their maps, and once all rows are in use those that fell behind or did not fit into earlier rounds.
 func (r *run) promote(field []entrant, round int) []entrant {
-	ranked := slices.Clone(field)
-	ranked = slices.DeleteFunc(ranked, func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
+	ranked := slices.DeleteFunc(slices.Clone(field), func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
-	ofMap, inputs := map[string]int{}, map[string]int{}
-	most := max(minNext, (len(ranked)+2)/3)
-	if r.timed() && r.moreRowsAvailable() {
-		most = minPromoted
-	}
+	count := map[string]int{}
 	var out, others []entrant
-	chosen := 0
-	if round == 0 && r.moreRowsAvailable() {
-		ranked = r.preferLearned(ranked)
-	}
+	chosen := map[int]bool{}
+	most := max(promoted, (len(ranked)+2)/3)
 	for _, e := range ranked {
 		k := r.table[e.recipe]
-		name := kindOf(k)
-		if chosen >= most || ofMap[name] >= maxOfMap || inputs[k.representation.name] >= maxOfInput {
+		if len(out) >= most || count[kindOf(k)] >= maxOfMap || count[k.representation.name] >= maxOfInput {
 			continue
 		}
-		ofMap[name]++
-		inputs[k.representation.name]++
-		chosen++
-		best := r.best[e.recipe]
-		next := entrant{point: best.point, gammas: 1, gammaStep: max(e.gammaStep/2, 1), penalties: 1,
-			penaltyStep: max(e.penaltyStep/2, 2)}
+		count[kindOf(k)]++
+		count[k.representation.name]++
+		next := r.finerEntrant(r.best[e.recipe].point, max(e.gammaStep/2, 1), max(e.penaltyStep/2, 2))
 		if k.linear() && (round == 0 || r.timed()) { // for hardly more time, but more candidates
 			next.transforms = r.transforms
 		}
-		out = append(out, next)
-		if round > 0 || chosen > 4 {
+		out, chosen[e.recipe] = append(out, next), true
+		if round > 0 || len(out) > 5 {
 			continue
 		}
 		for at, o := range r.table {
 			if o.late && o.representation.name == k.representation.name && o.mapping.follows(k.mapping) {
-				other := r.coarseEntrant(at, best.gamma)
-				other.gammas, other.gammaStep = 1, max(e.gammaStep/2, 1)
-				others = append(others, other)
+				other := r.coarseEntrant(at, next.gamma)
+				other.gammas, other.gammaStep = 1, next.gammaStep
+				others, chosen[at] = append(others, other), true
 			}
 		}
 	}
-	out = append(out, others...)
-	if r.last.rows < r.data.Rows() {
+	if out = append(out, others...); r.last.rows < r.data.Rows() {
 		return out
 	}
-	out = append(out, r.droppedRecipes(out)...)
-	if r.timed() && r.last.rows >= heldOutFrom {
-		return out
+	var behind []scored
+	for recipe, s := range r.best {
+		if s.on < r.last.rows && !chosen[recipe] {
+			behind = append(behind, s)
+		}
 	}
-	for i, k := range r.table { // recipes that did not fit into earlier rounds, once all rows are in use
+	slices.SortFunc(behind, func(a, b scored) int { return cmp.Or(r.rank(a, b), cmp.Compare(a.recipe, b.recipe)) })
+	for _, s := range behind[:min(len(behind), promoted)] {
+		out = append(out, r.finerEntrant(s.point, 2, 2))
+	}
+	for i, k := range r.table {
 		if _, known := r.best[i]; !known && !k.late {
 			out = append(out, r.coarseEntrant(i, 0))
 		}
@@ -295,38 +232,9 @@ func (r *run) promote(field []entrant, round int) []entrant {
 	return out
 }
 
-// preferLearned moves the recipes of binning a few inputs with learned scales that are close to the leader
-// behind it: their many bins need more rows than those of the first round.
-func (r *run) preferLearned(ranked []entrant) []entrant {
-	const times = 6
-	first := ranked[:min(1, len(ranked))]
-	learned, others := slices.Clone(first), []entrant(nil)
-	for _, e := range ranked[len(first):] {
-		if k := r.table[e.recipe]; k.mapping.name == "few" && k.scaled && r.withinError(r.best[e.recipe], r.leader, times) {
-			learned = append(learned, e)
-		} else {
-			others = append(others, e)
-		}
-	}
-	return append(learned, others...)
-}
-
-// droppedRecipes returns the best recipes that were evaluated on fewer rows than the last round and
-// are not in the field, best first: on all rows, one of them may become the leader or an ensemble
-// member.
-func (r *run) droppedRecipes(field []entrant) []entrant {
-	var behind []scored
-	for recipe, s := range r.best {
-		if s.on < r.last.rows && !slices.ContainsFunc(field, func(e entrant) bool { return e.recipe == recipe }) {
-			behind = append(behind, s)
-		}
-	}
-	slices.SortFunc(behind, func(a, b scored) int { return cmp.Or(r.rank(a, b), cmp.Compare(a.recipe, b.recipe)) })
-	var out []entrant
-	for _, s := range behind[:min(len(behind), minPromoted)] {
-		out = append(out, entrant{point: s.point, gammas: 1, gammaStep: 2, penalties: 1, penaltyStep: 2})
-	}
-	return out
+// finerEntrant returns an entrant with one step on either side of a point.
+func (r *run) finerEntrant(p point, gammaStep, penaltyStep int) entrant {
+	return entrant{point: p, gammas: 1, gammaStep: gammaStep, penalties: 1, penaltyStep: penaltyStep}
 }
 
 // round evaluates the field, best first, until its end, and extends the grids whose best point is
@@ -335,7 +243,11 @@ func (r *run) droppedRecipes(field []entrant) []entrant {
 func (r *run) round(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant,
 	err error) {
 	began, before := time.Now(), r.tried
-	r.views.shrink()
+	d, err := r.divide(at.rows)
+	if err != nil {
+		return nil, err
+	}
+	r.memo.dropRows(d.data.Rows())
 	first := 0
 	if round > 0 {
 		first = min(leaders, len(field))
@@ -345,11 +257,10 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 			entered, err = r.tryAll(ctx, part, entered, len(field), at, round, until)
 		}
 	}
-	_, folds, wrong := r.partAndFolds(at.rows)
-	if wrong != nil || r.tried == before {
-		return nil, errors.Join(err, wrong)
+	if r.tried == before {
+		return nil, err
 	}
-	r.rounds = append(r.rounds, Round{Rows: at.rows, Size: at.size, Folds: len(folds), Recipes: len(entered),
+	r.rounds = append(r.rounds, Round{Rows: at.rows, Size: at.size, Folds: len(d.scores), Recipes: len(entered),
 		Candidates: r.tried - before, Best: r.entryOf(r.leader), Seconds: time.Since(began).Seconds()})
 	return entered, err
 }
@@ -360,7 +271,7 @@ func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at
 	until float64) ([]entrant, error) {
 	done := len(entered)
 	err := r.runConcurrently(ctx, len(part), at, round, func(i int) ([]point, error) {
-		points, err := r.affordablePoints(ctx, part[i], at, until, round > 0 && done == 0, field-done-i)
+		points, err := r.affordablePoints(ctx, part[i], at, until, field-done-i)
 		if len(points) > 0 {
 			entered = append(entered, part[i])
 		}
@@ -387,7 +298,6 @@ func (r *run) runConcurrently(ctx context.Context, n int, at level, round int,
 	var failed error
 	next := 0
 	work := func() {
-		defer wait.Done()
 		for {
 			r.mu.Lock()
 			if next == n || failed != nil {
@@ -410,154 +320,80 @@ func (r *run) runConcurrently(ctx context.Context, n int, at level, round int,
 			}
 			if err != nil {
 				r.mu.Lock()
-				if failed == nil {
-					failed = err
-				}
+				failed = cmp.Or(failed, err)
 				r.mu.Unlock()
 			}
 		}
 	}
 	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Add(1)
-		go work()
+		wait.Go(work)
 	}
 	wait.Wait()
 	return failed
 }
 
-// extensionPoints returns the points beyond the edge of a grid on which the best point of an entrant lies,
-// if the entrant may become the leader and the time suffices.
+// extensionPoints returns the points around the best one of an entrant that were not tried, as those beyond an edge of
+// its grid, if the entrant may become the leader and the time suffices.
 func (r *run) extensionPoints(ctx context.Context, e entrant, leader scored, at level, round int,
 	until float64) ([]point, error) {
-	best, ok := r.best[e.recipe]
-	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.withinError(best, leader, 2) {
+	best := r.best[e.recipe]
+	if best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.withinError(best, leader, 2) {
 		return nil, nil
 	}
-	tried := map[point]bool{}
-	for _, s := range r.log {
-		if s.round == round && s.recipe == e.recipe && !math.IsNaN(s.mean) {
-			tried[s.point] = true
-		}
-	}
-	points := r.unseen(r.pointsBeyondEdge(tried, best.point, e.gammaStep, e.penaltyStep), best.on)
-	if ok, err := r.fitsRound(ctx, points, at, until); !ok {
+	points := r.unseen(r.neighborhood(best.point, 1, e.gammaStep, 1, e.penaltyStep), best.on)
+	if ok, err := r.affordable(ctx, points, at.rows, until-r.spent()); !ok {
 		return nil, err
 	}
 	return points, nil
 }
 
-// extensions is the maximum number of grid extensions per round.
-const extensions = 3
-
-// A recipe may use this multiple of its equal share of the time of a round.
-const (
-	othersShares  = 3.0
-	leadersShares = 8.0
-	leaders       = 2
-)
-
 // narrowings lists the maximum number of values of γ and of the penalty on either side of the
 // middle, in the order in which they are tried until the grid fits into the budget.
-var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {1, 0}, {0, 0}}
+var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 
-// narrowingsExact is narrowings for exact kernels, where additional penalties cost little.
-var narrowingsExact = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
-
-// affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one,
-// with a representation of the requested or a lower effort; none if even that does not fit. An
-// entrant may use a multiple of its share of the time left, the leader more.
-func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, leads bool,
-	toCome int) ([]point, error) {
-	if ok, err := r.fitsAll(ctx, e); !ok {
-		return nil, err
+// affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one; none if even
+// that does not fit, or if the recipe could not be fitted to all rows. An entrant may use a multiple
+// of its share of the time left, because others use less.
+func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
+	shares := 3.0 // per core
+	if r.table[e.recipe].learn.name != "" {
+		shares *= 2 // others use the same learned step
 	}
-	var buf float64
-	if buf = until - r.spent(); r.timed() {
-		cores := float64(runtime.GOMAXPROCS(0))
-		shares := othersShares
-		if leads {
-			shares = leadersShares
-		}
-		buf = min(buf, shares*cores*buf/float64(toCome))
-	} else {
-		buf = max(math.Ceil(buf/float64(toCome)), min(buf, 3))
-	}
+	left := until - r.spent()
+	buf := max(math.Ceil(left/float64(toCome)), min(left, 3))
 	sizes := narrowings
-	if r.table[e.recipe].mapping.exact {
-		sizes = narrowingsExact
+	if r.timed() {
+		p := r.pointAt(e, level{size: initialSize})
+		took, err := r.expectedFit(ctx, p)
+		if err != nil || took > maxFinalShare*r.options.Budget.Seconds() {
+			return nil, err
+		}
+		buf = min(left, shares*float64(runtime.GOMAXPROCS(0))*left/float64(toCome))
+		if _, known := r.paceOf(kindOf(r.table[e.recipe])); !known && r.last.rows > 0 {
+			sizes = narrowings[len(narrowings)-1:] // its time is unknown
+		}
 	}
-	if _, known := r.paceKnown(kindOf(r.table[e.recipe])); r.timed() && !known && r.last.rows > 0 {
-		sizes = narrowings[len(narrowings)-1:] // its time is unknown
-	}
-	for {
+	for p := r.pointAt(e, at); ; p.careful = false {
 		for _, few := range sizes {
-			points := r.neighborhood(r.pointAt(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]),
-				e.penaltyStep)
-			points = r.unseen(withTransforms(points, e.transforms), r.part(at.rows).Rows())
-			took, err := r.budgetOf(ctx, points, at)
-			if err != nil || took <= buf {
+			points := r.unseen(r.neighborhood(p, min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]), e.penaltyStep,
+				e.transforms...), min(at.rows, r.data.Rows()))
+			if ok, err := r.affordable(ctx, points, at.rows, buf); ok || err != nil {
 				return points, err
 			}
 		}
-		if at.effort == 0 || r.table[e.recipe].learn.name == "" {
+		if !p.careful {
 			return nil, nil
 		}
-		at.effort--
 	}
 }
 
-// withTransforms returns the points followed by those with each transform of the target, and with none.
-func withTransforms(points []point, transforms []string) []point {
-	out := slices.Clone(points)
-	for _, transform := range transforms {
-		for _, p := range points {
-			p.target = transform
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// fitsRound reports whether there are points and the round has enough budget left for them.
-func (r *run) fitsRound(ctx context.Context, points []point, at level, until float64) (bool, error) {
-	if len(points) == 0 {
-		return false, nil
-	}
-	took, err := r.budgetOf(ctx, points, at)
-	return took <= until-r.spent(), err
-}
-
-// budgetOf returns the part of the budget that points of one recipe use.
-func (r *run) budgetOf(ctx context.Context, points []point, at level) (float64, error) {
-	if !r.timed() || len(points) == 0 {
-		return float64(len(points)), nil
-	}
-	took, err := r.expected(ctx, at.rows, points)
-	if at.rows > r.last.rows && r.last.rows > 0 {
-		took *= growthFactor
-	}
-	return took, err
-}
-
-// growth returns the factor by which the time per row of a recipe grows from the last round: on
-// sparse maps, iterations grow with the rows, and each involves more columns.
-func (r *run) growth(k recipe, rows int) float64 {
-	if !k.sparse() || r.last.rows == 0 || rows <= r.last.rows {
-		return 1
-	}
-	return math.Sqrt(float64(rows) / float64(r.last.rows))
-}
-
-// pointAt returns the point of an entrant at a level. Size and effort are 0 if they do not affect the
-// recipe.
+// pointAt returns the point of an entrant at a level: rounds after the first learn representations with more effort.
+// The size is 0 if there is no map.
 func (r *run) pointAt(e entrant, l level) point {
 	p := e.point
-	p.size, p.effort = l.size, l.effort
-	if r.table[p.recipe].sizeOf(l.size) == 0 {
+	p.careful = r.table[p.recipe].learn.name != "" && r.last.rows > 0
+	if p.size = l.size; r.table[p.recipe].sizeOf(l.size) == 0 {
 		p.size = 0
-	}
-	if r.table[p.recipe].learn.name == "" {
-		p.effort = 0
 	}
 	return p
 }
@@ -568,52 +404,33 @@ type evaluation struct {
 	on int
 }
 
-// unseen returns the distinct points that were not evaluated on the given rows.
+// unseen returns the points that were not evaluated on the given rows.
 func (r *run) unseen(points []point, on int) []point {
-	return slices.DeleteFunc(unique(points), func(p point) bool { return r.seen[evaluation{p, on}] })
+	return slices.DeleteFunc(points, func(p point) bool { return r.seen[evaluation{p, on}] })
 }
 
-// setReserve estimates the time of the final fit.
-func (r *run) setReserve(ctx context.Context) error {
+// setReserve estimates the time of the final fit: of the leader and, if they are fast, of other members of an ensemble,
+// or for wider maps.
+func (r *run) setReserve(ctx context.Context) (err error) {
 	if !r.timed() {
 		return nil
 	}
 	budget := r.options.Budget.Seconds()
-	if r.narrow(r.leader) && r.last.rows > initialRows {
-		wide, err := r.widest(ctx, r.leader.point, lastShare*widthShare*budget)
-		if err != nil || wide > r.leader.size {
-			r.reserve = widthShare * budget
-			return err
-		}
+	if r.reserve = widthShare * budget; r.narrow(r.leader) && r.last.rows > initialRows {
+		return nil
 	}
-	took, err := r.expectedFit(ctx, r.leader.point)
-	slack := 1.5
-	if r.table[r.leader.recipe].mapping.exact { // its cost is known more precisely
-		slack = 1 / exactShare
-	}
-	r.reserve = min(slack*took, maxFinalShare*budget) + 0.02*budget
-	others := r.bestOfRecipes()
-	for _, m := range others[:min(len(others), maxMembers)] {
-		other, wrong := r.expectedFit(ctx, m.point)
+	r.reserve = 0
+	const memberShare, membersShare, slack = 0.1, 0.3, 1.5
+	for i, m := range append([]scored{r.leader}, r.bestOfRecipes()...) {
+		took, wrong := r.expectedFit(ctx, m.point)
 		err = errors.Join(err, wrong)
-		if m.point != r.leader.point && r.reserve+other < maxMembersShare*budget && other < maxMemberShare*budget {
-			r.reserve += other
+		switch {
+		case i == 0:
+			r.reserve = min(slack*took, maxFinalShare*budget) + 0.02*budget
+		case i <= maxMembers && m.point != r.leader.point && took < memberShare*budget &&
+			r.reserve+took < membersShare*budget:
+			r.reserve += took
 		}
 	}
 	return err
-}
-
-// fitsAll reports whether a fit of a recipe to all rows, with a map of the first size and a large
-// penalty, is expected to end in time. Others could win a place but not use it.
-func (r *run) fitsAll(ctx context.Context, e entrant) (bool, error) {
-	if !r.timed() {
-		return true, nil
-	}
-	p := r.pointAt(e, level{size: initialSize})
-	if r.table[p.recipe].mapping.exact {
-		const decade = 4 // with few rows, very small penalties often tie with others
-		p.penalty += 2 * decade
-	}
-	took, err := r.expectedFit(ctx, p)
-	return took <= maxFinalShare*r.options.Budget.Seconds(), err
 }

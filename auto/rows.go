@@ -9,6 +9,9 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -21,115 +24,134 @@ type sample struct {
 	classes int // 0 for regression
 	order   []int
 
-	mu     sync.Mutex // guards the following fields
-	taken  datasets.Set
-	folds  map[int][]datasets.Fold // by the number of rows
-	errors map[int]errorTerms      // of the folds
+	mu      sync.Mutex // guards divided
+	divided map[int]*division
 
 	// Rows from which representations are learned and that no fold tests on; nil if each fold uses
 	// its own training rows.
 	lessonRows []int
 }
 
-// orderRows determines the order in which rounds use the rows: a round with n rows uses the first
-// n. Rows ordered by time are reversed; groups stay together. Classes are stratified, except that
-// the order begins with some rows of each class.
-func (r *sample) orderRows() {
-	n := r.data.Rows()
-	r.order = make([]int, n)
-	for i := range r.order {
-		r.order[i] = i
-	}
-	rng := rand.New(rand.NewPCG(r.seed("rows"), 1))
-	switch {
-	case r.data.Groups != nil && !r.options.TimeOrdered:
-		rank := map[int]int{}
-		for _, g := range r.data.Groups {
-			if _, ok := rank[g]; !ok {
-				rank[g] = len(rank)
-			}
-		}
-		turn := rng.Perm(len(rank))
-		slices.SortStableFunc(r.order, func(a, b int) int {
-			return turn[rank[r.data.Groups[a]]] - turn[rank[r.data.Groups[b]]]
-		})
-	default:
-		rng.Shuffle(n, func(a, b int) { r.order[a], r.order[b] = r.order[b], r.order[a] })
-		if r.classes > 0 {
-			r.orderClasses()
-		}
-	}
+// division is some rows with their folds and the parts of the test rows that have a score each.
+type division struct {
+	data    datasets.Set
+	folds   []datasets.Fold
+	scores  []testPart
+	tested  int     // sum of the test rows of the folds
+	times   int     // number of repetitions of cross-validation
+	overlap float64 // test rows/training rows of a fold; 0 for a single fold
+	counted float64 // number of distinct test rows, (Σw)²/Σw² of weights w
 }
 
-// orderClasses stratifies a random order by class.
-func (r *sample) orderClasses() {
-	const before = 10 // rows of each class at the beginning
-	size, seen := make([]int, r.classes), make([]int, r.classes)
-	for _, y := range r.data.Y {
-		size[int(y)]++
+// testPart contains positions among the test rows of a fold.
+type testPart struct {
+	fold int
+	at   []int
+}
+
+// rows returns the rows of score k.
+func (d *division) rows(k int) []int {
+	out := make([]int, len(d.scores[k].at))
+	for i, at := range d.scores[k].at {
+		out[i] = d.folds[d.scores[k].fold].Test[at]
 	}
-	key := make([]float64, len(r.order))
+	return out
+}
+
+// cases returns the rows of score k among the test rows of one fold after the other.
+func (d *division) cases(k int) []int {
+	first := 0
+	for _, f := range d.folds[:d.scores[k].fold] {
+		first += len(f.Test)
+	}
+	out := slices.Clone(d.scores[k].at)
+	for i := range out {
+		out[i] += first
+	}
+	return out
+}
+
+// orderRows determines the order in which rounds use the rows: a round with n rows uses the first n. Groups stay
+// together. Classes are stratified, except that the order begins with some rows of each class.
+func (r *sample) orderRows() {
+	const before = 10 // rows of each class at the beginning
+	n := r.data.Rows()
+	rng := rand.New(rand.NewPCG(r.seed("rows"), 1))
+	r.order = rng.Perm(n)
+	key := make([]float64, n)
+	counts, seen := r.classCounts(), make([]int, r.classes)
+	groups := map[int]float64{}
 	for _, i := range r.order {
-		class := int(r.data.Y[i])
-		if seen[class] >= before {
-			key[i] = (float64(seen[class]) + 0.5) / float64(size[class])
+		switch {
+		case r.data.Groups != nil && !r.options.TimeOrdered:
+			if _, ok := groups[r.data.Groups[i]]; !ok {
+				groups[r.data.Groups[i]] = float64(len(groups))
+			}
+			key[i] = groups[r.data.Groups[i]]
+		case r.classes > 0:
+			class := int(r.data.Y[i])
+			if seen[class] >= before {
+				key[i] = (float64(seen[class]) + 0.5) / float64(counts[class])
+			}
+			seen[class]++
 		}
-		seen[class]++
 	}
 	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
 }
 
-// part returns the first n rows of the order, in the order of the data.
-func (r *sample) part(n int) datasets.Set {
+// first selects the first n rows of the order, in the order of the data.
+func (r *sample) first(n int) datasets.Set {
 	if n >= r.data.Rows() {
 		return r.data
 	}
-	if r.taken.Rows() != n {
-		r.taken = r.first(n)
-	}
-	return r.taken
+	return r.data.Select(slices.Sorted(slices.Values(r.order[:n])))
 }
 
-// first selects the first n rows of the order.
-func (r *sample) first(n int) datasets.Set {
-	return r.data.Select(slices.Sorted(slices.Values(r.order[:min(n, len(r.order))])))
-}
-
-// partAndFolds returns the first n rows with their folds.
-func (r *sample) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	part := r.part(n)
-	if known, ok := r.folds[part.Rows()]; ok {
-		return part, known, nil
-	}
-	folds, err := r.split(part)
-	if err != nil {
-		return part, nil, err
-	}
-	r.withoutLessons(folds, part.Rows())
-	if len(folds) == 1 {
-		folds = splitTestRows(folds[0])
-	}
-	r.folds[part.Rows()], r.errors[part.Rows()] = folds, newErrorTerms(part.Weights, folds)
-	return part, folds, nil
-}
-
-// heldOutParts is the number of parts of the test rows of a single fold.
+// heldOutParts is the number of parts of the test rows of a single fold, so that the mean score has a standard error.
 const heldOutParts = 5
 
-// splitTestRows splits the test rows of a fold into parts with the same training rows, so that the
-// mean score has a standard error. [mergeFolds] fits them together.
-func splitTestRows(one datasets.Fold) []datasets.Fold {
-	out := make([]datasets.Fold, heldOutParts)
-	for k := range out {
-		out[k].Train = one.Train
+// divide returns the division of the first n rows.
+func (r *sample) divide(n int) (*division, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n = min(n, r.data.Rows())
+	if known := r.divided[n]; known != nil {
+		return known, nil
 	}
-	for i, row := range one.Test {
-		f := &out[i%heldOutParts]
-		f.Test = append(f.Test, row)
+	d := &division{data: r.first(n), times: 1}
+	var err error
+	if d.folds, err = r.split(d.data); err != nil {
+		return nil, err
 	}
-	return out
+	if folds, times := foldsOf(n); len(d.folds) == folds*times {
+		d.times = times
+	}
+	r.withoutLessons(d.folds, n)
+	train, sum, squares, seen := 0, 0.0, 0.0, map[int]bool{}
+	for k, f := range d.folds {
+		d.scores = append(d.scores, testPart{k, indices(len(f.Test))})
+		d.tested, train = d.tested+len(f.Test), train+len(f.Train)
+		for _, i := range f.Test {
+			w := 1.0
+			if d.data.Weights != nil {
+				w = d.data.Weights[i]
+			}
+			if !seen[i] {
+				seen[i], sum, squares = true, sum+w, squares+w*w
+			}
+		}
+	}
+	if d.counted = sum * sum / squares; len(d.folds) > 1 {
+		d.overlap = float64(d.tested) / float64(train)
+	} else {
+		d.scores = make([]testPart, heldOutParts)
+		for i := range d.folds[0].Test {
+			part := &d.scores[i%heldOutParts]
+			part.at = append(part.at, i)
+		}
+	}
+	r.divided[n] = d
+	return d, nil
 }
 
 const (
@@ -148,26 +170,20 @@ func (r *sample) lessonCount() int {
 // withoutLessons moves the rows for representation learning from the test rows of each fold to its
 // training rows.
 func (r *sample) withoutLessons(folds []datasets.Fold, n int) {
-	if r.lessonRows == nil {
-		return
-	}
-	taken := make([]bool, r.data.Rows())
-	for _, i := range r.lessonRows {
-		taken[i] = true
-	}
 	rows := slices.Sorted(slices.Values(r.order[:n])) // in the order of part
+	taken := func(i int) bool {
+		_, found := slices.BinarySearch(r.lessonRows, rows[i])
+		return found
+	}
 	for k, f := range folds {
-		var test []int
 		train := slices.Clone(f.Train)
 		for _, i := range f.Test {
-			if taken[rows[i]] {
+			if taken(i) {
 				train = append(train, i)
-			} else {
-				test = append(test, i)
 			}
 		}
 		slices.Sort(train)
-		folds[k] = datasets.Fold{Train: train, Test: test}
+		folds[k] = datasets.Fold{Train: train, Test: slices.DeleteFunc(slices.Clone(f.Test), taken)}
 	}
 }
 
@@ -185,15 +201,6 @@ func foldsOf(rows int) (folds, times int) {
 		return 5, 1
 	}
 	return 3, 1
-}
-
-// timesDivided returns the number of repetitions of cross-validation.
-func (r *sample) timesDivided(rows int) int {
-	if r.options.TimeOrdered {
-		return 1
-	}
-	_, times := foldsOf(rows)
-	return times
 }
 
 // Large data are tested on a single held-out part, about heldOut rows but at most a quarter: its
@@ -263,29 +270,21 @@ func (r *sample) classCounts() []int {
 // series, so that folds of shuffled rows interpolate. It uses von Neumann's ratio, which is 1 in
 // expectation for a random order.
 func (r *sample) interpolates() bool {
-	const maxRatio, minRows = 0.1, 50
+	const maxRatio, rows = 0.1, 50
 	y := r.data.Y
-	if r.options.TimeOrdered || r.classes > 0 || len(y) < minRows {
+	if r.options.TimeOrdered || r.classes > 0 || len(y) < rows {
 		return false
 	}
-	mean, steps, squares := 0.0, 0.0, 0.0
-	for i, v := range y {
-		mean += (v - mean) / float64(i+1)
+	variance, steps := stat.Variance(y, nil), 0.0
+	for i, v := range y[1:] {
+		steps += (v - y[i]) * (v - y[i])
 	}
-	for i, v := range y {
-		squares += (v - mean) * (v - mean)
-		if i > 0 {
-			steps += (v - y[i-1]) * (v - y[i-1])
-		}
-	}
-	return steps < 2*maxRatio*squares
+	return steps < 2*maxRatio*variance*float64(len(y)-1)
 }
-
-// minRows is the minimum number of rows for model selection.
-const minRows = 20
 
 // checkRows returns an error if no model can be learned or selected from the rows.
 func (r *sample) checkRows() error {
+	const minRows = 20 // for model selection
 	switch n := r.data.Rows(); {
 	case r.data.Y == nil && r.data.Targets == nil:
 		return errors.New("the rows have no targets")
@@ -317,52 +316,32 @@ func (r *sample) checkRows() error {
 // orderedRepresentations returns the representations in the order in which they are tried. Unscaled columns come
 // first if all columns are alike, such as pixels, and are omitted otherwise.
 func (r *sample) orderedRepresentations() []representation {
-	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
-	others := slices.DeleteFunc(slices.Delete(slices.Clone(representations), at, at+1),
-		func(p representation) bool { return !r.encodes(p) })
+	last := len(representations) - 1
+	others := slices.DeleteFunc(slices.Clone(representations[:last]), func(p representation) bool { return !r.encodes(p) })
 	if r.columnsAlike() {
-		return append([]representation{representations[at]}, others...)
+		return append(slices.Clone(representations[last:]), others...)
 	}
 	return others
 }
 
-// columnsAlike reports whether most columns, and at least 16, have about the same minimum and
-// range, among more than two values.
+// columnsAlike reports whether most columns, and at least 16, have about the same minimum and range, and none a much
+// larger one.
 func (r *sample) columnsAlike() bool {
 	const columns, share, within = 16, 0.6, 0.1
-	n, d := r.data.X.Dims()
+	_, d := r.data.X.Dims()
 	if d < columns || isSparse(r.data) {
 		return false
 	}
-	low, width := make([]float64, d), make([]float64, d)
+	low, high := make([]float64, d), make([]float64, d)
 	for j := range d {
-		least, most, third := math.Inf(1), math.Inf(-1), false
-		first := r.data.X.At(0, j)
-		second := first
-		for i := range n {
-			v := r.data.X.At(i, j)
-			least, most = min(least, v), max(most, v)
-			if second == first {
-				second = v
-			}
-			third = third || v != first && v != second
-		}
-		if low[j] = least; third {
-			width[j] = most - least
-		}
+		values := mat.Col(nil, j, r.data.X)
+		low[j], high[j] = slices.Min(values), slices.Max(values)
 	}
-	common := slices.Sorted(slices.Values(width))[d*3/4]
-	usual := slices.Index(width, common) // -1 if most columns have missing values
-	if usual < 0 || slices.Max(width) > (1+within)*common {
-		return false
-	}
-	alike := 0
-	for j := range d {
-		if math.Abs(width[j]-common) < within*common && math.Abs(low[j]-low[usual]) < within*common {
-			alike++
-		}
-	}
-	return float64(alike) >= share*float64(d)
+	slices.Sort(low)
+	slices.Sort(high)
+	least, most := low[0], high[d-1]
+	alike := int(share*float64(d)) - 1
+	return low[alike]-least <= within*(most-least) && most-high[d-1-alike] <= within*(most-least)
 }
 
 // tails returns the transforms that a search tries for a target that is at least 0 with a long upper tail, and "" for
@@ -379,16 +358,9 @@ func (r *sample) tails() []string {
 // counts reports whether the target is counts: integers from 0 on, of which half are small.
 func (r *sample) counts() bool {
 	const small = 100
-	few := 0
-	for _, y := range r.data.Y {
-		if y < 0 || y != math.Trunc(y) {
-			return false
-		}
-		if y < small {
-			few++
-		}
-	}
-	return r.classes == 0 && 2*few >= len(r.data.Y)
+	sorted := slices.Sorted(slices.Values(r.data.Y))
+	fraction := func(y float64) bool { return y != math.Trunc(y) }
+	return r.classes == 0 && sorted[0] >= 0 && sorted[len(sorted)/2] < small && !slices.ContainsFunc(sorted, fraction)
 }
 
 // seed returns the seed of a purpose. All maps have the same one, so that maps of a family are

@@ -16,10 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -28,13 +26,11 @@ type run struct {
 	sample
 	space
 	paces
+	memo  memo
 	notes *notes
 	began time.Time
 
-	views views
-	mu    sync.Mutex         // guards the following fields while recipes run concurrently
-	bases map[string]float64 // γ by the rule, by representation and kernel
-
+	mu         sync.Mutex // guards the following fields while recipes run concurrently
 	log        []scored
 	tried      int
 	claimed    int // number of candidates, including running ones
@@ -44,21 +40,10 @@ type run struct {
 	rounds     []Round
 	last       level // level of the last round
 	leader     scored
-	incumbent  *fitted   // current model
-	ensemble   *ensemble // ensemble of the current model; nil for one pipeline
-	reserve    float64   // estimated seconds of the final fit
-	finalTook  float64   // seconds of the fit of the current model to all rows
+	incumbent  *fitted // current model
+	reserve    float64 // estimated seconds of the final fit
 	stopReason StopReason
 	warnings   []string
-}
-
-// fitted is a fitted candidate.
-type fitted struct {
-	scored
-	size  int // of its map, possibly another one than in its scores
-	rows  int // number of training rows
-	spec  pipeline.Pipeline
-	model estimator.Predictor
 }
 
 // newRun checks the options and the rows.
@@ -70,11 +55,9 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{},
-			errors: map[int]errorTerms{}},
-		paces: paces{pace: map[string]pace{}, lastFits: map[string]pace{}},
-		began: time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{},
-		seen: map[evaluation]bool{}, views: newViews(),
+		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), divided: map[int]*division{}},
+		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[any]any{}},
+		began: time.Now(), stopReason: StoppedByBudget, best: map[int]scored{}, seen: map[evaluation]bool{},
 	}
 	if err := r.checkRows(); err != nil {
 		return nil, err
@@ -102,7 +85,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 			return nil, err
 		}
 	}
-	if err := r.chooseTable(task); err != nil {
+	if err := r.chooseTable(); err != nil {
 		return nil, err
 	}
 	if r.interpolates() {
@@ -116,42 +99,52 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 }
 
 // chooseTable selects the recipes that suit the rows and the score.
-func (r *run) chooseTable(task datasets.Task) error {
-	scaled := contains[transformer.Standardize](r.options.Preprocessing)
+func (r *run) chooseTable() error {
+	// of many terms, kernels are slow and linear models good; of many rows, a wider map improves the score in less time
+	// than Newton's method for several classes
+	const manyRows = 20_000
+	// of few rows an exact kernel is cheaper than its maps, of very many it is too slow
+	const maxExactOnly, maxExact = 1500, 100_000
+	task, o, rows := r.metric.Task, r.options, r.data.Rows()
 	scores := r.metric.Requires == metrics.Probabilities
-	r.transforms = r.tails()
-	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !metricinput.IsClassBalanced(r.metric.Name) &&
+	byClass := metricinput.IsClassBalanced(r.metric.Name)
+	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !byClass &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
-	text := isText(r.data) // of many terms, with which kernels are slow and linear models good
+	r.transforms = r.tails()
 	for _, k := range table(task, r.orderedRepresentations()) {
-		if k.late = k.balanced || r.late(k); hasText(r.data) && k.plain {
+		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
 			k.head = k.head.ofText()
 		}
 		switch {
-		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
-			k.dense && isSparse(r.data), text && !k.plain && k.rule != ruleColumns, k.scale.name != "" && !scaled,
-			scores && !k.probabilities, k.calibrated && !scores, r.data.Cols() < k.inputs,
-			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.model.name == "poisson" && !r.counts(),
-			(!scores || k.calibrated) && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
-			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
-			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
+		case o.Recipes != nil && !slices.Contains(o.Recipes, k.String()), o.Exportable && !k.exports(),
+			k.dense && isSparse(r.data), isText(r.data) && !k.plain() && k.rule != ruleColumns,
+			k.scale.name != "" && !contains[transformer.Standardize](o.Preprocessing),
+			r.data.Cols() < k.inputs, k.mapping.exact() && rows > maxExact,
+			!k.late && rows < maxExactOnly && k.size != "" && !k.sparse() && o.Recipes == nil,
+			k.model.name == "poisson" && !r.counts(), k.balanced && !reweights,
+			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
+			scores && !k.probabilities, k.calibrated && !scores,
+			rows > manyRows && r.classes > 2 && k.late && !k.plain() && !scores,
+			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem": // random features suffice
 			continue
 		}
 		if k.rule == ruleColumns {
 			product := r.productKernel()
 			k.learn.settings = append(slices.Clone(k.learn.settings), product)
-			k.step.settings = append(slices.Clone(k.step.settings), product)
+			if k.step.name != "binning" {
+				k.step.settings = append(slices.Clone(k.step.settings), product)
+			}
 		}
-		if task == datasets.Classification && metricinput.IsClassBalanced(r.metric.Name) {
+		if r.classes > 0 && byClass {
 			balanced := param.Setting{Path: "class_weight", Value: "balanced"}
 			k.model.settings = append(slices.Clone(k.model.settings), balanced)
 		}
 		r.table = append(r.table, k)
 	}
 	if isSparse(r.data) { // linear models are often the best with many columns
-		linear := func(k recipe) bool { return k.plain || k.rule == ruleColumns }
-		others := slices.DeleteFunc(slices.Clone(r.table), linear)
-		r.table = append(slices.DeleteFunc(r.table, func(k recipe) bool { return !linear(k) }), others...)
+		others := func(k recipe) bool { return !k.plain() && k.rule != ruleColumns }
+		r.table = slices.Concat(slices.DeleteFunc(slices.Clone(r.table), others),
+			slices.DeleteFunc(slices.Clone(r.table), func(k recipe) bool { return !others(k) }))
 	}
 	if len(r.table) == 0 {
 		return errors.New("none of the recipes suits the rows, the task and the score")
@@ -161,43 +154,6 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table[i].late = r.table[i].late && early
 	}
 	return nil
-}
-
-// largeRows is the number of rows from which ridge regression on a sparse map takes longer than a
-// support vector machine.
-const largeRows = 5000
-
-// maxSteps is the maximum number of rows for Newton's method with more than two classes and for
-// ridge classifiers on sparse maps. With more rows, a wider map improves the score in less time.
-const maxSteps = 20_000
-
-// slow reports whether the model of a recipe is too slow for the rows or classes, and a similar one
-// is available.
-func (r *run) slow(k recipe) bool {
-	many := r.data.Rows() > maxSteps
-	switch k.model.name {
-	case "ridge_classifier":
-		return k.late && (many || r.classes > 2)
-	case "logistic":
-		return many && r.classes > 2
-	case "svm":
-		return many && r.classes > 2 && k.late
-	}
-	return false
-}
-
-// late reports whether a recipe enters in the second round.
-func (r *run) late(k recipe) bool {
-	if !k.sparse() || r.data.Rows() < largeRows {
-		return k.head.late || k.near != ""
-	}
-	switch k.model.name {
-	case "svm":
-		return false
-	case "ridge_classifier":
-		return true
-	}
-	return k.head.late
 }
 
 // findLessons selects the rows for representation learning, ascending: those that the step samples
@@ -211,7 +167,7 @@ func (r *run) findLessons() error {
 	if at < 0 {
 		return nil
 	}
-	step, err := r.learner(r.table[at].representation, 0)
+	step, err := r.learnStep(r.table[at].representation)
 	if err != nil {
 		return err
 	}
@@ -230,72 +186,69 @@ func (r *run) search(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.notes.journal.Close()) }()
 	r.measureSpeed()
-	err = r.firstModel(ctx)
-	if err == nil {
-		err = r.allRounds(ctx)
+	for _, phase := range []func(context.Context) error{r.firstModel, r.allRounds, r.tryLinear} {
+		if err == nil {
+			err = phase(ctx)
+		}
 	}
-	if err == nil {
-		err = r.tryLinear(ctx)
+	if err == nil || errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() && r.incumbent != nil {
+		err = r.finish(ctx)
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctxerr.Check(ctx)
-	}
-	if r.stopped() {
+	case err != nil && !errors.Is(err, errEnded):
+		return err
+	case r.incumbent == nil:
+		return ErrNoModel
+	case r.stopped():
 		r.stopReason = StoppedByCaller
 	}
-	if err != nil && !errors.Is(err, errEnded) {
-		return err
-	}
-	if r.incumbent == nil {
-		return ErrNoModel
-	}
-	if r.stopReason == StoppedByCaller {
-		return nil
-	}
-	return r.finish(ctx)
+	return nil
 }
 
 // firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule. If that fails
 // or takes too long, a linear model of fewer rows takes its place, whose time has no limit.
 func (r *run) firstModel(ctx context.Context) error {
 	const rows, size, fewer = 1000, 128, 250
-	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" })
-	if at < 0 {
-		at = 0
+	try := func(at, rows, penalties int) ([]scored, error) {
+		low, high, _, _ := r.table[at].penalties()
+		points := r.neighborhood(point{recipe: at, size: size, penalty: (low + high) / 2}, 0, 0, penalties, (high-low)/4)
+		return r.tryExtra(ctx, rows, -1, points)
 	}
-	low, high, _, _ := r.table[at].penalties()
-	p := point{recipe: at, size: size, penalty: (low + high) / 2}
-	out, err := r.tryFirst(ctx, rows, r.neighborhood(p, 0, 0, 2, (high-low)/4))
-	if err == nil && r.leader.folds == nil && r.hashTerms(ctx) {
-		out, err = r.tryFirst(ctx, rows, r.neighborhood(p, 0, 0, 2, (high-low)/4))
+	at := max(slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" }), 0)
+	out, err := try(at, rows, 2)
+	if err == nil && r.leader.Folds == nil && r.hashTerms(ctx) {
+		out, err = try(at, rows, 2)
+	}
+	learned := rows
+	if err == nil && r.leader.Folds == nil {
+		learned = fewer
+		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() }), 0), fewer, 0)
+	}
+	if err == nil && r.leader.Folds == nil {
+		err = fmt.Errorf("the first model cannot be scored: %s", out[0].Failed)
 	}
 	if err != nil {
 		return err
 	}
-	if r.leader.folds != nil {
-		return r.refit(ctx, r.leader, size, rows)
-	}
-	reason := out[0].failed
-	if plain := slices.IndexFunc(r.table, func(k recipe) bool { return k.plain }); plain >= 0 {
-		at = plain
-	}
-	low, high, _, _ = r.table[at].penalties()
-	if _, err := r.tryFirst(ctx, fewer, []point{{recipe: at, size: size, penalty: (low + high) / 2}}); err != nil {
-		return err
-	}
-	if r.leader.folds == nil {
-		return fmt.Errorf("the first model cannot be scored: %s", reason)
-	}
-	return r.refit(ctx, r.leader, size, fewer)
+	return r.fit(ctx, single(r.leader), 1, learned, r.hardDeadline())
 }
 
-// tryFirst evaluates points for the first model, which count as candidates.
-func (r *run) tryFirst(ctx context.Context, rows int, points []point) ([]scored, error) {
+// tryExtra evaluates points outside of the rounds, at most as many as the budget has, for the first model one at least.
+func (r *run) tryExtra(ctx context.Context, rows, round int, points []point) ([]scored, error) {
 	if most := r.options.Candidates; most > 0 {
-		points = points[:max(min(len(points), most-r.tried), 1)]
+		left := max(most-r.tried, 0)
+		if r.leader.Folds == nil {
+			left = max(left, 1)
+		}
+		points = points[:min(len(points), left)]
+	}
+	if len(points) == 0 {
+		return nil, nil
 	}
 	r.claimed += len(points)
-	return r.try(ctx, rows, -1, points)
+	return r.try(ctx, rows, round, points)
 }
 
 // tryLinear evaluates linear recipes on the rows and folds of the leader if no round has done so.
@@ -310,7 +263,7 @@ func (r *run) tryLinear(ctx context.Context) error {
 			"%.4g over the folds", r.metric.Name, r.leader.mean, constant))
 	}
 	for i, k := range r.table {
-		if b, ok := r.best[i]; !k.plain || ok && b.on >= r.leader.on && !useless {
+		if !k.plain() || r.best[i].on >= r.leader.on && !useless {
 			continue
 		}
 		e := r.coarseEntrant(i, 0)
@@ -319,22 +272,13 @@ func (r *run) tryLinear(ctx context.Context) error {
 		}
 		points := r.neighborhood(r.pointAt(e, r.last), 0, 0, e.penalties, e.penaltyStep)
 		if useless {
-			strongest := points[:1]
-			if _, _, floor, most := k.penalties(); k.penalty == "alpha" {
-				strongest[0].penalty = most
-			} else {
-				strongest[0].penalty = floor
+			_, _, floor, most := k.penalties()
+			if points[0].penalty = floor; k.penalty == "alpha" {
+				points[0].penalty = most
 			}
-			points = r.unseen(strongest, r.leader.on)
+			points = r.unseen(points[:1], r.leader.on)
 		}
-		if most := r.options.Candidates; most > 0 {
-			points = points[:min(len(points), most-r.tried)]
-		}
-		if len(points) == 0 {
-			continue
-		}
-		r.claimed += len(points)
-		if _, err := r.try(ctx, r.leader.on, len(r.rounds), points); err != nil {
+		if _, err := r.tryExtra(ctx, r.leader.on, len(r.rounds), points); err != nil {
 			return err
 		}
 	}
@@ -343,43 +287,32 @@ func (r *run) tryLinear(ctx context.Context) error {
 
 // constantScore returns the mean score, on the folds of the leader, of the mean target or of the most
 // frequent class with the class frequencies as probabilities.
-func (r *run) constantScore() (mean float64, err error) {
-	part, folds, err := r.partAndFolds(r.leader.on)
+func (r *run) constantScore() (float64, error) {
+	d, err := r.divide(r.leader.on)
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range folds {
-		n := len(f.Test)
+	folds, err := r.scoresOf(d, func(k int) (p estimator.Prediction) {
+		n, train := len(d.scores[k].at), d.folds[d.scores[k].fold].Train
 		value, shares := 0.0, make([]float64, max(r.classes, 1))
-		for _, i := range f.Train {
-			value += part.Y[i] / float64(len(f.Train))
+		for _, i := range train {
+			value += d.data.Y[i] / float64(len(train))
 			if r.classes > 0 {
-				shares[int(part.Y[i])] += 1 / float64(len(f.Train))
+				shares[int(d.data.Y[i])] += 1 / float64(len(train))
 			}
 		}
-		in := metrics.Input{Classes: r.classes}
 		if r.classes > 0 {
 			value = float64(slices.Index(shares, slices.Max(shares)))
-			in.Probabilities = mat.NewDense(n, r.classes, slices.Repeat(shares, n))
-			in.Scores = in.Probabilities
-			if r.classes == 2 {
-				in.Scores = mat.NewDense(n, 1, nil)
+			p.Probabilities = mat.NewDense(n, r.classes, slices.Repeat(shares, n))
+			if p.Scores = p.Probabilities; r.classes == 2 {
+				p.Scores = mat.NewDense(n, 1, nil)
 			}
 		}
-		in.YPred = slices.Repeat([]float64{value}, n)
-		for _, i := range f.Test {
-			in.YTrue = append(in.YTrue, part.Y[i])
-			if part.Weights != nil {
-				in.Weights = append(in.Weights, part.Weights[i])
-			}
-		}
-		score, err := r.metric.Score(in)
-		if err != nil {
-			return 0, err
-		}
-		mean += score / float64(len(folds))
-	}
-	return mean, nil
+		p.Values = slices.Repeat([]float64{value}, n)
+		return p
+	})
+	mean, _ := meanAndSpread(folds, 1)
+	return mean, err
 }
 
 // updateBest updates the best candidate of each recipe and the leader.
@@ -388,117 +321,13 @@ func (r *run) updateBest(out []scored) {
 		if math.IsNaN(s.mean) {
 			continue
 		}
-		if b, ok := r.best[s.recipe]; !ok || r.ranksBefore(s, b) {
+		if b, ok := r.best[s.recipe]; !ok || r.rank(s, b) < 0 {
 			r.best[s.recipe] = s
 		}
-		if r.leader.folds == nil || r.ranksBefore(s, r.leader) {
+		if r.leader.Folds == nil || r.rank(s, r.leader) < 0 {
 			r.leader = s
 		}
 	}
-}
-
-// refit fits a candidate to the first rows of the order (all if there are fewer) and stores it as
-// the current model, with a map of another size if requested.
-func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
-	last := r.hardDeadline()
-	return r.refitUntil(ctx, s, size, rows, last-softMargin*r.options.Budget.Seconds(), last)
-}
-
-// refitUntil is refit with a soft deadline for the iterations and a hard deadline, both in seconds
-// from the start of the search.
-func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, until float64) error {
-	p := s.point
-	p.size = size
-	limited, cancel := r.withDeadline(ctx, until)
-	defer cancel()
-	r.report(PhaseRefit)
-	spec, fitting, err := r.finalPipeline(limited, p)
-	if err != nil {
-		return endedOr(limited, err)
-	}
-	part := r.part(rows)
-	began := time.Now()
-	if r.timed() && r.incumbent != nil {
-		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(late)))
-	}
-	model, err := fitting.Fit(limited, part)
-	err = endedOr(limited, err)
-	took := time.Since(began).Seconds()
-	if err != nil {
-		r.learnFitPace(p, part.Rows(), canceledFactor*took)
-		return err
-	}
-	r.learnFitPace(p, part.Rows(), took)
-	if tooCoarse(model) {
-		return errEnded
-	}
-	if spec, err = r.withSteps(spec, p, model); err != nil {
-		return err
-	}
-	r.incumbent, r.finalTook = &fitted{s, size, part.Rows(), spec, model}, took
-	r.report(PhaseSearch)
-	return nil
-}
-
-// tooCoarse reports whether the iterations of a model stopped too early for it to be of use.
-func tooCoarse(model estimator.Predictor) bool {
-	const most = 0.03 // relative residual
-	var reporter estimator.Reporter
-	return estimator.As(model, &reporter) && reporter.Report().Solver == "cg" && reporter.Report().Gradient > most
-}
-
-// withSteps sets the number of iterations in the spec of an exact kernel whose solver was stopped
-// by the soft deadline, so that another fit agrees.
-func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predictor) (pipeline.Pipeline, error) {
-	var reporter estimator.Reporter
-	kind := r.table[p.recipe]
-	if !kind.mapping.exact || !estimator.As(model, &reporter) || reporter.Report().Converged ||
-		reporter.Report().Solver != "cg" {
-		return spec, nil
-	}
-	return param.Replace(spec, param.Setting{Path: kind.modelPath(p.target) + ".solver", Value: "cg"},
-		param.Setting{Path: kind.modelPath(p.target) + ".max_iter", Value: reporter.Report().Iterations})
-}
-
-// finalPipeline returns the spec of a point for the final fit, and a copy in which fitted steps replace
-// their specs. Wide dense maps use float32, which halves the time and does not change the scores
-// noticeably.
-func (r *run) finalPipeline(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
-	if spec, fitting, err = r.fullPipeline(ctx, p); err != nil {
-		return spec, fitting, err
-	}
-	if r.inFloat32(p) {
-		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32
-	}
-	return spec, fitting, nil
-}
-
-// inFloat32 reports whether the final fit of a point computes features in float32.
-func (r *run) inFloat32(p point) bool {
-	const wide = 2048
-	kind := r.table[p.recipe]
-	return kind.size != "" && !kind.sparse() && p.size >= wide
-}
-
-// fullPipeline returns the spec of a point, and a copy in which fitted steps replace their specs.
-func (r *run) fullPipeline(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
-	if spec, err = r.pipelineOf(ctx, p); err != nil {
-		return spec, fitting, err
-	}
-	if fitting, err = r.viewPipeline(ctx, p); err != nil {
-		return spec, fitting, err
-	}
-	ready, err := r.fittedSteps(ctx, r.table[p.recipe].representation, p.effort)
-	fitting.Steps = append(ready, fitting.Steps...)
-	return spec, fitting, err
-}
-
-// endedOr returns errEnded if the context has ended, else err.
-func endedOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errEnded
-	}
-	return err
 }
 
 // report passes the progress to the callback.
@@ -512,7 +341,7 @@ func (r *run) report(phase Phase) {
 	if r.timed() {
 		p.Budget = r.options.Budget
 	}
-	if r.leader.folds != nil {
+	if r.leader.Folds != nil {
 		p.Best = r.entryOf(r.leader)
 	}
 	r.options.Progress(p)
@@ -522,23 +351,13 @@ func (r *run) report(phase Phase) {
 func (r *run) result() *Result {
 	in := r.incumbent
 	out := &Result{
-		Pipeline: in.spec, Model: in.model, Chosen: r.entryAs(in.scored, in.size), Score: r.metric.Name,
+		Pipeline: in.spec, Model: in.model, Chosen: r.entryOfEnsemble(in.ensemble, in.scale), Score: r.metric.Name,
 		GreaterIsBetter: r.metric.GreaterIsBetter,
 		Leaderboard:     r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
 		Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
-	members := []scored{in.scored}
-	if r.ensemble != nil {
-		members = r.ensemble.members
-		out.Chosen = r.entryOfEnsemble()
-	}
 	out.Optimism = r.optimism(out.Chosen)
-	for i := range out.Leaderboard {
-		e := &out.Leaderboard[i]
-		member := func(m scored) bool { return e.at.point == m.point && e.at.round == m.round }
-		e.Chosen = e.Chosen || slices.ContainsFunc(members, member)
-	}
-	out.InputRelevance = r.learned(in.model)
+	out.InputRelevance = relevance(in.model)
 	return out
 }

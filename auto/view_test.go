@@ -27,61 +27,57 @@ func noise(n, d int) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-func learned(t *testing.T, name string) representation {
-	t.Helper()
-	at := slices.IndexFunc(representations, func(p representation) bool { return p.name == name })
-	if at < 0 || representations[at].learn.name == "" {
-		t.Fatalf("%s does not learn", name)
-	}
-	return representations[at]
-}
-
-// What learns from targets sees no target that it is judged on: other targets of the test rows of a fold leave the
-// rows of the fold as they are. Other targets of the rest do not.
-func TestViewsSeeNoTestTargets(t *testing.T) {
-	ctx := context.Background()
-	for _, n := range []int{300, minSharedLessons + 100}[:exhaustive.Of(1, 2)] {
-		for _, name := range []string{"scales", "ranked scales", "machine"} {
-			data := noise(n, 3)
+// What learns from targets sees no target that it is judged on: other targets of the test rows of a fold leave their
+// predictions as they are. Other targets of the training rows do not.
+func TestRepresentationsSeeNoTestTargets(t *testing.T) {
+	for _, c := range []struct {
+		data  datasets.Set
+		names []string
+	}{
+		{noise(300, 3), []string{"scales exact gaussian kernel_ridge",
+			"machine exact gaussian kernel_ridge"}[:exhaustive.Of(1, 2)]},
+		{categories(300, 30), []string{"columns exact product kernel_ridge", "targets exact gaussian kernel_ridge",
+			"target scales exact gaussian kernel_ridge"}},
+		{noise(minSharedLessons+100, 3), []string{"scales gaussian ridge"}},
+	}[:exhaustive.Of(2, 3)] {
+		for _, name := range c.names {
 			o := NewOptions()
-			view := func(y []float64) *view {
-				changed := data
-				changed.Y = y
-				r, err := newRun(changed, o)
+			o.Candidates, o.Recipes = 10, []string{name}
+			predictions := func(change func(tested []int, y []float64)) []float64 {
+				data := c.data
+				data.Y = slices.Clone(data.Y)
+				r, err := newRun(data, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				v, err := r.viewOf(ctx, learned(t, name), n, 0)
+				r.notes = &notes{}
+				d, err := r.divide(data.Rows())
 				if err != nil {
 					t.Fatal(err)
 				}
-				return v
+				change(d.rows(0), data.Y)
+				out, err := r.try(context.Background(), data.Rows(), 0, []point{{size: 64}})
+				if err != nil || out[0].Failed != "" {
+					t.Fatal(name, err, out)
+				}
+				return rowsOf(out[0].Output, d.cases(0)).Values
 			}
-			before := view(data.Y)
-			for k, part := range before.parts {
-				test := make([]bool, n)
-				for _, f := range part.folds {
-					for _, i := range f.Test {
-						test[i] = true
+			before := predictions(func([]int, []float64) {})
+			if after := predictions(func(tested []int, y []float64) {
+				for _, i := range tested {
+					y[i] += 5 * c.data.X.At(i, 1)
+				}
+			}); !slices.Equal(before, after) {
+				t.Errorf("%s: other targets of the test rows change their predictions", name)
+			}
+			if after := predictions(func(tested []int, y []float64) {
+				for i := range y {
+					if !slices.Contains(tested, i) {
+						y[i] += 5 * c.data.X.At(i, 1)
 					}
 				}
-				other, rest := slices.Clone(data.Y), slices.Clone(data.Y)
-				for i := range other {
-					if test[i] {
-						other[i] += 5 * data.X.At(i, 1)
-					} else {
-						rest[i] += 5 * data.X.At(i, 1)
-					}
-				}
-				if after := view(other); !mat.Equal(part.data.X, after.parts[k].data.X) {
-					t.Errorf("%s of %d rows: other targets of the test rows of part %d change its rows", name, n, k)
-				}
-				if after := view(rest); mat.Equal(part.data.X, after.parts[k].data.X) {
-					t.Errorf("%s of %d rows: other targets of the training rows of part %d change nothing", name, n, k)
-				}
-				if n < minSharedLessons {
-					break // one fold of several is enough
-				}
+			}); slices.Equal(before, after) {
+				t.Errorf("%s: other targets of the training rows change nothing", name)
 			}
 		}
 	}
@@ -96,13 +92,13 @@ func TestLessonsAreNotTestedOn(t *testing.T) {
 	}
 	lessons := r.lessonRows
 	for _, rows := range []int{2000, n} {
-		_, folds, err := r.partAndFolds(rows)
+		d, err := r.divide(rows)
 		if err != nil {
 			t.Fatal(err)
 		}
 		numbers := slices.Sorted(slices.Values(r.order[:rows]))
 		tested := 0
-		for _, f := range folds {
+		for _, f := range d.folds {
 			tested += len(f.Test)
 			for _, i := range f.Test {
 				if _, found := slices.BinarySearch(lessons, numbers[i]); found {
@@ -146,13 +142,6 @@ func TestRecipesAreRegistered(t *testing.T) {
 					t.Errorf("%s: %v", k, err)
 				}
 			}
-			for effort := range efforts {
-				if k.learn.name != "" {
-					if _, err := k.learn.spec(k.effort[effort]...); err != nil {
-						t.Errorf("%s, effort %d: %v", k, effort, err)
-					}
-				}
-			}
 		}
 	}
 	if _, ok := pipeline.Lookup("no such step"); ok {
@@ -164,7 +153,7 @@ func TestRecipesAreRegistered(t *testing.T) {
 func TestExportableRecipes(t *testing.T) {
 	ctx, data := context.Background(), noise(80, 8)
 	for _, m := range mappings {
-		if m.step.name == "" || m.exact {
+		if m.step.name == "" || m.exact() {
 			continue
 		}
 		step, err := m.step.fitter()

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/internal/calibration"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
 )
 
 var errNoScores = errors.New("the model within has no scores of classes")
@@ -72,7 +73,7 @@ func (m calibratedScores) read(pred estimator.Prediction) (estimator.Prediction,
 		Probabilities: mat.NewDense(n, classes, nil)}
 	for i := range n {
 		m.Calibrate(out.Probabilities.RawRowView(i), out.Scores.RawRowView(i))
-		out.Values[i] = classOf(out.Scores.RawRowView(i))
+		out.Values[i] = stacking.ClassOf(out.Scores.RawRowView(i))
 	}
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/internal/spec/paramkind"
@@ -310,13 +311,21 @@ func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []Fitt
 		fitted, err := newFittedEnsemble(data.Cols(), members, nil)
 		return fitted, s.named(err)
 	}
-	w, err := stack(ctx, predictions, data, len(classesOf(members[0].Predictor)), s.SumToOne)
+	weights, sizes, err := stacking.Fit(ctx, predictions, data, len(classesOf(members[0].Predictor)), s.rule())
 	if err != nil {
 		return nil, s.named(err)
 	}
 	for k := range members {
-		members[k].Weight = w.weights[k]
+		members[k].Weight = weights[k]
 	}
-	fitted, err := newFittedEnsemble(data.Cols(), members, w.sizes)
+	fitted, err := newFittedEnsemble(data.Cols(), members, sizes)
 	return fitted, s.named(err)
+}
+
+// rule returns the rule of learned weights.
+func (s Ensemble) rule() stacking.Rule {
+	if s.SumToOne {
+		return stacking.SumToOne
+	}
+	return stacking.Free
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
@@ -173,9 +174,7 @@ func (f flatBatch) mean(e, fold int, of []int, found map[[2]int]*batch.Outcome) 
 		all[k] = one.Prediction
 	}
 	if out.Err == nil {
-		var mean estimator.Prediction
-		mean, out.Err = combined(all, weights, nil, classCount(all[0]))
-		out.Prediction = mean
+		out.Prediction, out.Err = stacking.Combine(all, weights, nil, classCount(all[0]))
 	}
 	out.Err = Ensemble{}.named(out.Err)
 	return out
@@ -273,11 +272,9 @@ func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set
 	predictions, err := predictionsOf(mine, func(k int) string { return f.names[e][k].Name })
 	if err == nil {
 		classes := classCount(last[0])
-		var w stacked
-		if w, err = stack(ctx, predictions, train, classes, spec.SumToOne); err == nil {
-			var mean estimator.Prediction
-			mean, err = combined(last, w.weights, w.sizes, classes)
-			out.Prediction = mean
+		var weights, sizes []float64
+		if weights, sizes, err = stacking.Fit(ctx, predictions, train, classes, spec.rule()); err == nil {
+			out.Prediction, err = stacking.Combine(last, weights, sizes, classes)
 		}
 	}
 	out.Err = spec.named(err)

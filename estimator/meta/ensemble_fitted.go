@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -84,7 +85,7 @@ func (f *FittedEnsemble) PredictFull(ctx context.Context, X mat.Matrix, _ estima
 			return estimator.Prediction{}, Ensemble{}.named(fmt.Errorf("%s: %w", m.Name, err))
 		}
 	}
-	out, err := combined(all, weights, f.sizes, len(f.outputs.Classes))
+	out, err := stacking.Combine(all, weights, f.sizes, len(f.outputs.Classes))
 	return out, Ensemble{}.named(err)
 }
 

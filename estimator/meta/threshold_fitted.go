@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -114,7 +115,7 @@ func (d decision) read(pred estimator.Prediction) (estimator.Prediction, error) 
 		if err := d.rescore(scores, pred, i); err != nil {
 			return estimator.Prediction{}, err
 		}
-		out.Values[i] = classOf(scores)
+		out.Values[i] = stacking.ClassOf(scores)
 	}
 	return out, nil
 }

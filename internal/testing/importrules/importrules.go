@@ -181,7 +181,7 @@ var Allowed = map[string][]string{
 		"internal/design", "estimator/internal/monotone", "estimator/internal/calibration", "internal/learning/stacking", "internal/learning/conformal",
 		"estimator/internal/threshold", "metrics"},
 	"estimator/internal/monotone": {"graph", "model"},
-	"internal/learning/stacking":  {"internal/solve"},
+	"internal/learning/stacking":  {"internal/solve", "internal/design", "model", "datasets"},
 
 	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
 	// hyperplanes.

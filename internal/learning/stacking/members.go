@@ -1,43 +1,54 @@
-package meta
+package stacking
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/model"
 )
 
-// stacked contains the weights of members and the scales of their scores; sizes is nil if scores
-// are not scaled.
-type stacked struct{ weights, sizes []float64 }
+// Rule is a rule by which members are weighted.
+type Rule int
 
-// stack finds the weights of least squared error on out-of-fold predictions of the rows of data.
-func stack(ctx context.Context, predictions []estimator.Prediction, data datasets.Set, classes int,
-	sumToOne bool) (stacked, error) {
+// Values of [Rule].
+const (
+	Free     Rule = iota // least squared error; of probabilities with sum 1
+	SumToOne             // least squared error with sum 1
+	Equal                // equal weights of outputs of equal norm
+)
+
+// Fit returns the weights of members by their out-of-fold predictions of the rows of data, without rows that one
+// of them does not predict (NaN). Sizes are the scales of their scores, nil if scores are not scaled.
+func Fit(ctx context.Context, predictions []model.Prediction, data datasets.Set, classes int, rule Rule) (
+	weights, sizes []float64, err error) {
 	probable := classes > 0
 	for _, p := range predictions {
 		probable = probable && p.Probabilities != nil
 	}
 	t, err := truthOf(data, classes, probable)
 	if err != nil {
-		return stacked{}, err
+		return nil, nil, err
 	}
 	sums, err := t.sums(ctx, predictions, data.Weights)
 	if err != nil {
-		return stacked{}, err
+		return nil, nil, err
 	}
-	if classes == 0 || probable {
-		return stacked{weights: sums.Weights(sumToOne || probable)}, nil
+	if classes > 0 && !probable {
+		if sizes = sums.Sizes(); rule == Equal {
+			sizes = sums.Norms()
+		}
+		sums.Scale(sizes)
 	}
-	sizes := sums.Sizes()
-	sums.Scale(sizes)
-	return stacked{weights: sums.Weights(sumToOne), sizes: sizes}, nil
+	if rule == Equal {
+		return slices.Repeat([]float64{1 / float64(len(predictions))}, len(predictions)), sizes, nil
+	}
+	return sums.Weights(rule == SumToOne || probable), sizes, nil
 }
 
 // truth contains the values that members should predict.
@@ -72,7 +83,7 @@ func truthOf(data datasets.Set, classes int, probable bool) (t truth, err error)
 }
 
 // sums accumulates the statistics of the rows that all members predict.
-func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, given []float64) (*stacking.Sums, error) {
+func (t truth) sums(ctx context.Context, predictions []model.Prediction, given []float64) (*Sums, error) {
 	pred, err := t.lists(predictions)
 	if err != nil {
 		return nil, err
@@ -95,8 +106,8 @@ func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, giv
 	if rows == 0 {
 		return nil, errors.New("no row has out-of-fold predictions of all members")
 	}
-	precisions := stacking.Precisions(t.y, t.width, weights)
-	sums, a := stacking.NewSums(len(pred)), make([]float64, len(pred))
+	precisions := Precisions(t.y, t.width, weights)
+	sums, a := NewSums(len(pred)), make([]float64, len(pred))
 	for i, w := range weights {
 		if i%4096 == 0 && ctx.Err() != nil {
 			return nil, ctxerr.Check(ctx)
@@ -115,7 +126,7 @@ func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, giv
 }
 
 // lists returns the outputs of the members, rows × width each.
-func (t truth) lists(predictions []estimator.Prediction) ([][]float64, error) {
+func (t truth) lists(predictions []model.Prediction) ([][]float64, error) {
 	n := len(t.y) / t.width
 	lists := make([][]float64, len(predictions))
 	for k, p := range predictions {

@@ -1,4 +1,4 @@
-package meta
+package stacking
 
 import (
 	"errors"
@@ -7,13 +7,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // outputs returns the outputs by which an ensemble combines its members, as rows of the given
 // width.
-func outputs(p estimator.Prediction, probable bool) (list []float64, width int) {
+func outputs(p model.Prediction, probable bool) (list []float64, width int) {
 	switch {
 	case probable:
 		return design.DenseData(p.Probabilities), p.Probabilities.RawMatrix().Cols
@@ -25,8 +25,10 @@ func outputs(p estimator.Prediction, probable bool) (list []float64, width int) 
 	return p.Values, 1
 }
 
-// combined returns the weighted sum of the predictions of the members.
-func combined(all []estimator.Prediction, weights, sizes []float64, classes int) (estimator.Prediction, error) {
+// Combine returns the weighted sum of the predictions of the members; sizes, unless nil, are the scales of their
+// scores.
+// A member of weight 0 needs no prediction.
+func Combine(all []model.Prediction, weights, sizes []float64, classes int) (model.Prediction, error) {
 	probable := classes > 0 && sizes == nil
 	for k, p := range all {
 		probable = probable && (p.Probabilities != nil || weights[k] == 0)
@@ -46,7 +48,7 @@ func combined(all []estimator.Prediction, weights, sizes []float64, classes int)
 			sum, width = make([]float64, len(list)), columns
 		}
 		if len(list) != len(sum) || columns != width {
-			return estimator.Prediction{}, errors.New("members have different numbers of outputs")
+			return model.Prediction{}, errors.New("members have different numbers of outputs")
 		}
 		for i, v := range list {
 			sum[i] += w * v
@@ -65,39 +67,39 @@ func combined(all []estimator.Prediction, weights, sizes []float64, classes int)
 }
 
 // emptyPrediction returns the prediction for no rows.
-func emptyPrediction(all []estimator.Prediction, classes int, probable bool) estimator.Prediction {
-	out := estimator.Prediction{Values: []float64{}}
+func emptyPrediction(all []model.Prediction, classes int, probable bool) model.Prediction {
+	out := model.Prediction{Values: []float64{}}
 	if classes > 0 {
 		out.Scores = &mat.Dense{}
 	}
 	if probable {
 		out.Probabilities = &mat.Dense{}
 	}
-	if slices.ContainsFunc(all, func(p estimator.Prediction) bool { return p.Targets != nil }) {
+	if slices.ContainsFunc(all, func(p model.Prediction) bool { return p.Targets != nil }) {
 		out.Targets = &mat.Dense{}
 	}
 	return out
 }
 
-func regression(sum []float64, width int, all []estimator.Prediction) estimator.Prediction {
-	if !slices.ContainsFunc(all, func(p estimator.Prediction) bool { return p.Targets != nil }) {
-		return estimator.Prediction{Values: sum}
+func regression(sum []float64, width int, all []model.Prediction) model.Prediction {
+	if !slices.ContainsFunc(all, func(p model.Prediction) bool { return p.Targets != nil }) {
+		return model.Prediction{Values: sum}
 	}
-	out := estimator.Prediction{Targets: mat.NewDense(len(sum)/width, width, sum)}
+	out := model.Prediction{Targets: mat.NewDense(len(sum)/width, width, sum)}
 	out.Values = mat.Col(nil, 0, out.Targets)
 	return out
 }
 
-func fromScores(sum []float64, width int) estimator.Prediction {
-	out := estimator.Prediction{Scores: mat.NewDense(len(sum)/width, width, sum), Values: make([]float64, len(sum)/width)}
+func fromScores(sum []float64, width int) model.Prediction {
+	out := model.Prediction{Scores: mat.NewDense(len(sum)/width, width, sum), Values: make([]float64, len(sum)/width)}
 	for i := range out.Values {
-		out.Values[i] = classOf(out.Scores.RawRowView(i))
+		out.Values[i] = ClassOf(out.Scores.RawRowView(i))
 	}
 	return out
 }
 
-// classOf returns the class of a row of scores.
-func classOf(scores []float64) float64 {
+// ClassOf returns the class of a row of scores.
+func ClassOf(scores []float64) float64 {
 	if len(scores) > 1 {
 		return float64(slices.Index(scores, slices.Max(scores)))
 	}
@@ -109,9 +111,9 @@ func classOf(scores []float64) float64 {
 
 // fromProbabilities divides sums of probabilities by the sum of the weights. The score of two classes is the log
 // odds of the second, that of more are the probabilities.
-func fromProbabilities(sum []float64, classes int, total float64) estimator.Prediction {
+func fromProbabilities(sum []float64, classes int, total float64) model.Prediction {
 	n := len(sum) / classes
-	out := estimator.Prediction{Values: make([]float64, n), Probabilities: mat.NewDense(n, classes, sum)}
+	out := model.Prediction{Values: make([]float64, n), Probabilities: mat.NewDense(n, classes, sum)}
 	for i := range n {
 		p := out.Probabilities.RawRowView(i)
 		all := 0.0
@@ -136,7 +138,7 @@ func fromProbabilities(sum []float64, classes int, total float64) estimator.Pred
 		}
 	}
 	for i := range n {
-		out.Values[i] = classOf(out.Scores.RawRowView(i))
+		out.Values[i] = ClassOf(out.Scores.RawRowView(i))
 	}
 	return out
 }

@@ -1,0 +1,296 @@
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// fitted is a fitted ensemble or candidate.
+type fitted struct {
+	ensemble
+	scale float64 // of the maps, relative to those in the scores
+	rows  int     // number of training rows
+	took  float64 // seconds
+	spec  pipeline.Pipeline
+	model estimator.Predictor
+}
+
+// scales lists the factors by which the maps of a final fit may be wider than those that were scored. Narrower ones
+// take less time.
+var scales = []float64{0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+
+// scaled returns a point with a map wider by a factor, bounded by the number of rows.
+func (r *run) scaled(p point, scale float64) point {
+	if scale != 1 && r.table[p.recipe].sizeOf(p.size) > 0 {
+		p.size = r.sizeWithin(int(scale * float64(p.size)))
+	}
+	return p
+}
+
+// fit fits an ensemble to the first rows of the order (all if there are fewer), with wider maps, and stores it as the
+// current model. It is canceled at a deadline, in seconds since the start; iterations stop earlier.
+func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, until float64) error {
+	phase := PhaseRefit
+	if len(e.members) > 1 {
+		phase = PhaseEnsemble
+	}
+	r.report(phase)
+	part, began := r.first(rows), time.Now()
+	limited, cancel := r.withDeadline(ctx, until)
+	defer cancel()
+	if r.timed() && r.incumbent != nil {
+		margin := softMargin * r.options.Budget.Seconds()
+		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(until-margin)))
+	}
+	whole := meta.NewEnsemble()
+	whole.Weights, whole.Given = "given", e.weights
+	var members []meta.FittedMember
+	times := map[int]int{}
+	for _, m := range e.members {
+		spec, model, err := r.fitMember(limited, r.scaled(m.point, scale), part.Rows(), len(e.members) == 1)
+		if err != nil {
+			return err
+		}
+		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
+		if times[m.recipe]++; times[m.recipe] > 1 {
+			name = fmt.Sprintf("%s_%d", name, times[m.recipe])
+		}
+		whole.Members = append(whole.Members, meta.Member{Name: name, Estimator: spec})
+		members = append(members, meta.FittedMember{Name: name, Predictor: model})
+	}
+	out := fitted{ensemble: e, scale: scale, rows: part.Rows()}
+	if out.model = members[0].Predictor; len(members) == 1 {
+		out.spec = whole.Members[0].Estimator.(pipeline.Pipeline)
+	} else {
+		out.spec = pipeline.Sequence{}.Then(whole)
+		together, err := whole.Combine(ctx, part, members, nil)
+		if err != nil {
+			return err
+		}
+		frozen := out.spec
+		frozen.Estimator = pipeline.FrozenModel{Spec: whole, Fitted: together}
+		if out.model, err = frozen.Fit(ctx, part); err != nil {
+			return err
+		}
+	}
+	out.took = time.Since(began).Seconds()
+	r.incumbent = &out
+	r.report(PhaseSearch)
+	return nil
+}
+
+// fitMember fits the pipeline of a point to the first rows of the order. Only one that is alone may use float32:
+// the documents of ensembles have no precision of their members.
+func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spec pipeline.Pipeline,
+	model estimator.Predictor, err error) {
+	kind := r.table[p.recipe]
+	if spec, err = r.pipelineOf(ctx, p, asSpec); err != nil {
+		return spec, nil, err
+	}
+	fitting, err := r.pipelineOf(ctx, p, inFinal)
+	const wide = 2048 // features, of which float32 halves the time and does not change the scores noticeably
+	if alone && kind.size != "" && !kind.sparse() && p.size >= wide {
+		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32
+	}
+	began := time.Now()
+	if err == nil {
+		model, err = fitting.Fit(ctx, r.first(rows))
+	}
+	took := time.Since(began).Seconds()
+	if ctx.Err() != nil {
+		took, err = canceledFactor*took, errEnded
+	}
+	if flops, wrong := r.fitWork(context.Background(), p, rows); wrong == nil && r.timed() {
+		r.notePace(fitOf(kind), flops, took)
+	}
+	var reporter estimator.Reporter
+	if err != nil || !kind.mapping.exact() || !estimator.As(model, &reporter) {
+		return spec, model, err
+	}
+	const coarse = 0.03 // relative residual with which a model is of no use
+	if report := reporter.Report(); report.Solver == "cg" && report.Gradient > coarse {
+		return spec, nil, errEnded
+	} else if report.Solver == "cg" && !report.Converged { // another fit has to make as many steps
+		path := kind.modelPath(p.target)
+		spec, err = param.Replace(spec, param.Setting{Path: path + ".solver", Value: "cg"},
+			param.Setting{Path: path + ".max_iter", Value: report.Iterations})
+	}
+	return spec, model, err
+}
+
+// keepModel fits the best candidate whose fit to all rows takes a small part of the time left, so
+// that the search has a model if it is interrupted.
+func (r *run) keepModel(ctx context.Context) error {
+	s, err := r.bestAffordable(ctx, keepShare)
+	if err != nil || s.Folds == nil || r.incumbent.rows == r.data.Rows() && r.rank(s, r.incumbent.members[0]) >= 0 {
+		return err
+	}
+	err = r.fit(ctx, single(s), 1, r.data.Rows(), r.spent()+2*keepShare*r.secondsLeft())
+	if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() {
+		return nil // it exceeded its estimated time; the previous model stays
+	}
+	return err
+}
+
+// ranked returns the best candidate of each recipe, best first. One with probabilities that is equal to the leader up
+// to chance comes first.
+func (r *run) ranked() (out []scored) {
+	for i := range r.table {
+		if s, ok := r.best[i]; ok {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, r.rank)
+	at := slices.IndexFunc(out, func(s scored) bool {
+		return s.on == r.leader.on && r.table[s.recipe].probabilities && r.withinError(s, r.leader, tieMargin)
+	})
+	if at > 0 {
+		first := out[at]
+		out = slices.Insert(slices.Delete(out, at, at+1), 0, first)
+	}
+	return out
+}
+
+// bestAffordable returns the best candidate whose fit to all rows is expected to take at most a share of the time
+// left, with a map as wide as in its scores or narrower. Its folds are nil if there is none.
+func (r *run) bestAffordable(ctx context.Context, share float64) (scored, error) {
+	for _, s := range r.ranked() {
+		if scale, err := r.widest(ctx, single(s), 1, share); scale > 0 || err != nil {
+			return s, err
+		}
+	}
+	return scored{}, nil
+}
+
+// widest returns the largest scale, at most the given one, at which the fit of an ensemble to all rows is expected to
+// take at most a share of the time left; 0 if there is none.
+func (r *run) widest(ctx context.Context, e ensemble, most, share float64) (float64, error) {
+	best := 0.0
+	if !r.timed() {
+		return 1, nil
+	}
+	before := -1.0
+	for _, scale := range scales {
+		sum := 0.0
+		for _, m := range e.members {
+			took, err := r.expectedFit(ctx, r.scaled(m.point, scale))
+			if err != nil {
+				return 0, err
+			}
+			sum += took
+		}
+		if scale > most || sum > share*r.secondsLeft() {
+			break
+		}
+		if sum > before || scale <= 1 {
+			best = scale
+		}
+		before = sum
+	}
+	return best, nil
+}
+
+// narrow reports whether a candidate has a dense map with few features relative to the rows: it
+// benefits more from width than from a finer grid or an ensemble.
+func (r *run) narrow(s scored) bool {
+	const rows = 16 // for each feature
+	kind := r.table[s.recipe]
+	return r.timed() && !kind.sparse() && kind.sizeOf(s.size) > 0 && r.data.Rows() >= rows*s.size
+}
+
+// finish fits an ensemble if it scores better, else the leader, to all rows, first with maps as in the scores, then
+// with maps as wide as time allows. If a fit takes much longer than estimated, it is canceled and another one is
+// tried.
+func (r *run) finish(ctx context.Context) error {
+	for range 3 {
+		chosen, err := r.choose(ctx)
+		if err != nil || chosen.members == nil {
+			return err
+		}
+		if in := r.incumbent; in.rows < r.data.Rows() || !slices.EqualFunc(in.members, chosen.members,
+			func(a, b scored) bool { return a.point == b.point && a.on == b.on }) {
+			scale, err := r.widest(ctx, chosen, 1, finalShare)
+			if err == nil {
+				err = r.fit(ctx, chosen, scale, r.data.Rows(), r.hardDeadline())
+			}
+			if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() &&
+				r.secondsLeft() > minRetryShare*r.options.Budget.Seconds() {
+				continue
+			}
+			if len(chosen.members) > 1 && err != nil && !errors.Is(err, errEnded) && ctx.Err() == nil {
+				r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v",
+					err))
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		break
+	}
+	for range 3 {
+		in := r.incumbent
+		scale, err := r.widest(ctx, in.ensemble, math.Inf(1), finalShare)
+		if err != nil {
+			return err
+		}
+		if scale <= in.scale {
+			break
+		}
+		if err := r.fit(ctx, in.ensemble, scale, r.data.Rows(), r.hardDeadline()); err != nil {
+			return err
+		}
+	}
+	return r.decide(ctx)
+}
+
+// decide chooses the threshold between two classes by the metric, if the metric depends on it and the
+// time suffices for the fits to folds. Accuracy, for which the most probable class is best, needs none.
+func (r *run) decide(ctx context.Context) error {
+	const folds = 3
+	in := *r.incumbent
+	if r.classes != 2 || r.metric.Requires != metrics.Predictions || r.metric.Name == "accuracy" || r.options.Exportable ||
+		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > finalShare*r.secondsLeft() {
+		return nil
+	}
+	limited, cancel := r.withDeadline(ctx, r.hardDeadline())
+	defer cancel()
+	threshold := meta.NewThreshold(in.spec.Estimator)
+	threshold.Score, threshold.Folds = r.metric.Name, folds
+	in.spec.Estimator = threshold
+	var err error
+	in.model, err = in.spec.Fit(limited, r.data)
+	switch {
+	case ctx.Err() != nil:
+		return ctxerr.Check(ctx)
+	case limited.Err() != nil:
+		return errEnded
+	case err != nil: // such as a class without rows in a fold
+		r.warnings = append(r.warnings, fmt.Sprintf("the decision threshold cannot be chosen by %s: %v", r.metric.Name, err))
+		return nil
+	}
+	var fitted *meta.FittedThreshold
+	if estimator.As(in.model, &fitted) {
+		// its folds keep the order of the rows; of sorted rows they are unlike those of the search
+		const times = 4
+		c, ok := fitted.Cutoff()
+		if ok && !r.withinError(scored{mean: c.AtUsual}, scored{mean: in.mean, spread: r.leader.spread}, times) {
+			return nil
+		}
+	}
+	r.incumbent = &in
+	return nil
+}
