@@ -12,9 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// relevant is a fitted step with a relevance of each input column, relative to the largest.
-type relevant interface{ Relevance() []float64 }
-
 // learned returns the relevance of the inputs of a model, in descending order; for an ensemble,
 // that of the member with the largest weight that has one.
 func (r *run) learned(model estimator.Predictor) []Input {
@@ -45,10 +42,10 @@ func inputsOf(fitted *pipeline.FittedPipeline, schema datasets.Schema, cols int)
 	chain := fitted.Chain()
 	for i := range chain.Len() {
 		_, step := chain.Step(i)
-		if output, ok := step.(relevant); ok {
-			of, inputs := origin.Inputs(schema, len(output.Relevance()))
+		if relevance := datasets.TagsOf(step).Relevance; relevance != nil {
+			of, inputs := origin.Inputs(schema, len(relevance))
 			out := make([]Input, inputs) // columns that were encoded from one column share it
-			for j, v := range output.Relevance() {
+			for j, v := range relevance {
 				in := &out[of[j]]
 				if in.Scale = max(in.Scale, v); in.Name == "" {
 					in.Name = cmp.Or(schema.Column(j).EncodedFrom, schema.Name(j))

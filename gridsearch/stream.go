@@ -453,7 +453,7 @@ func (r *stream) advance(ctx context.Context, g *passGroup) (still []*passGroup,
 // splitGroup continues with separate candidates once their passes depend on the parameters in which
 // they differ.
 func (r *stream) splitGroup(ctx context.Context, g *passGroup) (still []*passGroup, models []*fitted, err error) {
-	if step, ok := g.train[0].(interface{ OfStep() bool }); ok && step.OfStep() {
+	if _, step := pass.Stage(g.train[0]); step {
 		for f, last := range g.train {
 			if g.train[f], err = last.Next(ctx); err != nil {
 				return nil, nil, err

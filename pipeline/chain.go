@@ -165,6 +165,9 @@ func (c *FittedChain) Step(i int) (name string, fitted transformer.Transformer) 
 // InputWidth returns the number of input columns.
 func (c *FittedChain) InputWidth() int { return c.cols }
 
+// Tags returns the number of input columns.
+func (c *FittedChain) Tags() datasets.Tags { return datasets.Tags{InputWidth: c.InputWidth()} }
+
 // OutputWidth returns the number of output columns.
 func (c *FittedChain) OutputWidth() int {
 	if len(c.steps) == 0 {
@@ -344,11 +347,11 @@ func requireNames(s *model.State, names []string) {
 	}
 }
 
-// requireWidth checks the input width of a part against cols. Parts without an InputWidth are
+// requireWidth checks the input width of a part against cols. Parts with an unknown width are
 // checked by a trial prediction.
 func requireWidth(s *model.State, fit any, cols int) {
-	if p, ok := fit.(inputSized); ok && s.Restoring() && s.Err() == nil {
-		if w := p.InputWidth(); w != cols {
+	if s.Restoring() && s.Err() == nil {
+		if w := datasets.TagsOf(fit).InputWidth; w != 0 && w != cols {
 			s.Fail("%d columns at fit, %d come to it", w, cols)
 		}
 	}

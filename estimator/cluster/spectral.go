@@ -237,6 +237,9 @@ func (f *FittedSpectral) Values() []float64 { return slices.Clone(f.values) }
 // InputWidth returns the number of input columns.
 func (f *FittedSpectral) InputWidth() int { return f.project.RawMatrix().Rows }
 
+// Tags returns the number of input columns.
+func (f *FittedSpectral) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+
 // String describes the model in a line.
 func (f *FittedSpectral) String() string {
 	return fmt.Sprintf("%d clusters by the singular vectors of %d features", f.m.Clusters, f.InputWidth())

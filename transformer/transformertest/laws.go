@@ -412,6 +412,18 @@ func rowlessFitsAreAlike(s *suite) {
 	s.equal(s.transform(s.fit(s.Data), s.Data.X), a, 0, "tag DataIndependent promises the same map for other rows")
 }
 
+// tagsAreTrue checks the tags of the width of inputs and of sparse features; other checks rely on the others.
+func tagsAreTrue(s *suite) {
+	f := s.fit(s.Data)
+	if width := datasets.TagsOf(f).InputWidth; width != 0 && width != s.Data.Cols() {
+		s.Errorf("tag InputWidth is %d, fitted to %d columns", width, s.Data.Cols())
+	}
+	Z := s.transform(f, s.Data.X)
+	if _, ok := Z.(*sparse.CSR); !ok && datasets.TagsOf(s.spec).SparseOutput {
+		s.Errorf("tag SparseOutput promises sparse features, got a %T", Z)
+	}
+}
+
 // zero returns an empty value of the type of a fitted step, which a model file is read into.
 func zero(f transformer.Transformer) transformer.Transformer {
 	return reflect.New(reflect.TypeOf(f).Elem()).Interface().(transformer.Transformer)
