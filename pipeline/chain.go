@@ -368,11 +368,12 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 	if st.Restoring() && st.Err() == nil {
 		requireWidth(st, s.Fitted, cols)
 		st.Require(0 <= s.Width && int64(s.Width) <= math.MaxUint32, "a width is not a number of columns")
-		_, writes := s.Fitted.(transformer.DenseTransformer)
+		dense, writes := s.Fitted.(transformer.DenseTransformer)
 		described, ok := s.Fitted.(transformer.Describer)
 		st.Require(!s.Float32 || s.Dense, "features in single precision that are not dense")
 		st.Require(!s.Dense || writes && s.Width > 0, "the step does not make dense features")
-		st.Require(!ok || described.OutputWidth() == s.Width, "the width is not that of the step")
+		st.Require((!ok || described.OutputWidth() == s.Width) && (!writes || dense.OutputWidth() == s.Width),
+			"the width is not that of the step")
 	}
 	if s.Dense {
 		st.CheckSize("width", s.Width)

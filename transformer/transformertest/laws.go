@@ -53,6 +53,9 @@ func widthIsOutputWidth(s *suite) {
 	if n != s.Data.Rows() {
 		s.Errorf("%d rows became %d", s.Data.Rows(), n)
 	}
+	if d, ok := f.(transformer.DenseTransformer); ok && d.OutputWidth() != width {
+		s.Errorf("OutputWidth is %d, %d columns came out", d.OutputWidth(), width)
+	}
 	if d, ok := f.(transformer.Describer); ok {
 		if d.OutputWidth() != width {
 			s.Errorf("OutputWidth is %d, %d columns came out", d.OutputWidth(), width)
