@@ -37,6 +37,19 @@ type Tags struct {
 	// Costs returns the cost of predicting class j for a row of class i, as entry (i, j), of a model that
 	// minimizes it; nil without costs.
 	Costs func(classes []string) *mat.Dense
+
+	// Of a fitted step or model.
+	InputWidth int // number of input columns; 0 if unknown
+	// Relevance is a number from 0 to 1 for each input column, independent of its unit; 1 for the most
+	// relevant one. It is nil if the relevance was not learned.
+	Relevance []float64
+
+	// Of a fitted model.
+	StoredRows     int      // training rows that predictions need
+	SupportVectors bool     // whether these are support vectors
+	IntervalMethod string   // method of prediction intervals or sets; "" without
+	Level          float64  // their probability level
+	PooledGroups   []string // groups of rows that share one calibration, because they are too small
 }
 
 // Tagger is a spec or a fitted value that declares its tags.

@@ -1,6 +1,10 @@
 package estimator
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
 
 // As finds the first value of the type that target points to in the chain of p, the model that p
 // wraps, and so on. It sets target and returns true, as errors.As does for errors:
@@ -30,4 +34,13 @@ func As(p Predictor, target any) bool {
 		p, _ = w.Unwrap()
 	}
 	return false
+}
+
+// FittedTags returns the tags of a fitted model, those of its inner model if it declares none.
+func FittedTags(p Predictor) (out datasets.Tags) {
+	var t datasets.Tagger
+	if As(p, &t) {
+		out = t.Tags()
+	}
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/fourier"
 	"github.com/bochner-ml/bochner/internal/features/landmarks"
@@ -45,6 +46,11 @@ func (f *FittedGaussianProcess) Gamma() []float64 { return slices.Clone(f.featur
 // Relevance returns the learned scale of each standardized input relative to the largest one; nil
 // if scales were not learned.
 func (f *FittedGaussianProcess) Relevance() []float64 { return slices.Clone(f.relevance) }
+
+// Tags returns the number of input columns and their relevance.
+func (f *FittedGaussianProcess) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance()}
+}
 
 // LogMarginalLikelihood returns the log density of the training targets, all weights and functions integrated out,
 // summed over the targets: the logarithm of the evidence. With an intercept it is that of their differences, for its
@@ -295,6 +301,9 @@ func (f *processFunction) InputWidth() int {
 	}
 	return len(f.features.gamma)
 }
+
+// Tags returns the number of input columns.
+func (f *processFunction) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
 
 // String describes the model in a line.
 func (f *processFunction) String() string {

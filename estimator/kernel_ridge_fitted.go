@@ -147,6 +147,11 @@ func (f *kernelModel) Terms(ctx context.Context) (terms []kernel.Summand, shares
 // InputWidth returns the number of input columns.
 func (f *kernelModel) InputWidth() int { return len(f.m.Gamma) }
 
+// Tags returns the number of input columns and of stored rows.
+func (f *kernelModel) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: f.InputWidth(), StoredRows: f.Rows()}
+}
+
 // String describes the model in a line.
 func (f *kernelModel) String() string {
 	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", kernel.Name(f.m.Kernel), f.Rows(),

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/kernel"
 )
@@ -25,6 +26,13 @@ func (f *kernelModel) supportVectors() mat.Matrix {
 	return rowblock.Select(f.m.X, all)
 }
 
+// supportTags returns that the stored rows are support vectors.
+func (f *kernelModel) supportTags() datasets.Tags {
+	out := f.Tags()
+	out.SupportVectors = true
+	return out
+}
+
 // describeSupport describes a machine in a line.
 func (f *kernelModel) describeSupport() string {
 	return fmt.Sprintf("%s kernel at %d support vectors of %d inputs, %d outputs", kernel.Name(f.m.Kernel), f.Rows(), f.InputWidth(),
@@ -34,8 +42,14 @@ func (f *kernelModel) describeSupport() string {
 // SupportVectors returns a copy of the support vectors of all classes, the rows of Dual: a *mat.Dense or *sparse.CSR.
 func (f *FittedKernelSVM) SupportVectors() mat.Matrix { return f.supportVectors() }
 
+// Tags returns that the stored rows are support vectors.
+func (f *FittedKernelSVM) Tags() datasets.Tags { return f.supportTags() }
+
 // SupportVectors returns a copy of the support vectors, the rows of Dual: a *mat.Dense or *sparse.CSR.
 func (f *FittedKernelSVR) SupportVectors() mat.Matrix { return f.supportVectors() }
+
+// Tags returns that the stored rows are support vectors.
+func (f *FittedKernelSVR) Tags() datasets.Tags { return f.supportTags() }
 
 // String describes the model in a line.
 func (f *FittedKernelSVM) String() string { return f.describeSupport() }

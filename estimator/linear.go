@@ -185,8 +185,8 @@ func (l *linear) Report() Report {
 	return r
 }
 
-// InputWidth returns the number of input columns.
-func (l *linear) InputWidth() int { return l.coef.RawMatrix().Cols }
+// Tags returns the number of input columns.
+func (l *linear) Tags() datasets.Tags { return datasets.Tags{InputWidth: l.coef.RawMatrix().Cols} }
 
 func (l *linear) outputs() int { return len(l.intercept) }
 

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/network"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -54,6 +55,11 @@ func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want R
 
 // InputWidth returns the number of input columns.
 func (f *FittedRFFNetwork) InputWidth() int { d, _ := f.m.Layers[0].W.Dims(); return d }
+
+// Tags returns the number of input columns and their relevance.
+func (f *FittedRFFNetwork) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance()}
+}
 
 // Layers returns the number of layers.
 func (f *FittedRFFNetwork) Layers() int { return len(f.m.Layers) }

@@ -366,10 +366,8 @@ func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
 		}
 	}
 	features = at.Entries()
-	var keeper interface{ Rows() int } // a model that keeps training rows
-	if estimator.As(e.model, &keeper) {
-		products += features * float64(keeper.Rows())
-		features = float64(keeper.Rows())
+	if rows := float64(estimator.FittedTags(e.model).StoredRows); rows > 0 {
+		products, features = products+features*rows, rows
 	}
 	return features, products + features*float64(max(at.Outputs, 1))
 }

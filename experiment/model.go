@@ -11,8 +11,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -334,11 +332,8 @@ func Inspect(path string) (Model, error) {
 	if out.Relevance, err = relevanceOf(context.Background(), pipeline.Find(m.Predictor)); err != nil {
 		return Model{}, fmt.Errorf("experiment: %s: %w", path, err)
 	}
-	var keeper interface{ Rows() int } // a model that keeps training rows
-	if estimator.As(m.Predictor, &keeper) {
-		out.KeptRows = keeper.Rows()
-		var machine interface{ SupportVectors() mat.Matrix }
-		out.SupportVectors = estimator.As(m.Predictor, &machine)
+	if tags := estimator.FittedTags(m.Predictor); tags.StoredRows > 0 {
+		out.KeptRows, out.SupportVectors = tags.StoredRows, tags.SupportVectors
 		if at, err := os.Stat(m.path); err == nil {
 			out.Bytes = at.Size()
 		}

@@ -29,22 +29,10 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 	return out
 }
 
-// uncertain is a model with prediction intervals or sets.
-type uncertain interface {
-	Uncertainty() (method string, level float64)
-}
-
 // surenessOf returns the uncertainty outputs of a model, nil without any.
 func surenessOf(m estimator.Predictor) *result.Uncertainty {
-	var u uncertain
-	if estimator.As(m, &u) {
-		method, level := u.Uncertainty()
-		out := &result.Uncertainty{Method: method, Level: level}
-		var groups interface{ PooledGroups() []string }
-		if estimator.As(m, &groups) {
-			out.Pooled = groups.PooledGroups()
-		}
-		return out
+	if tags := estimator.FittedTags(m); tags.IntervalMethod != "" {
+		return &result.Uncertainty{Method: tags.IntervalMethod, Level: tags.Level, Pooled: tags.PooledGroups}
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
 		return &result.Uncertainty{Method: "normal", Level: conformal.DefaultLevel}
@@ -76,8 +64,7 @@ func quantileOf(m estimator.Predictor) (quantile float64) {
 
 // hasIntervals reports whether a model has intervals or prediction sets.
 func hasIntervals(m estimator.Predictor) bool {
-	_, ok := m.(uncertain)
-	return ok
+	return datasets.TagsOf(m).IntervalMethod != ""
 }
 
 // judgeSureness adds the evaluation on labeled rows.

@@ -195,8 +195,8 @@ func (o *output) value(filter base.Filter, v float64) (float64, error) {
 	return out, nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedFilter) InputWidth() int { return len(f.columns) }
+// Tags returns the number of input columns.
+func (f *FittedFilter) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.columns)} }
 
 // OutputWidth returns the number of output columns.
 func (f *FittedFilter) OutputWidth() int { return len(f.outputs) }

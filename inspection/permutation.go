@@ -213,8 +213,7 @@ func stdError(std float64, repeats int, without [jackknifeGroups]float64) float6
 // check validates the options and the rows.
 func (o Options) check(model estimator.Predictor, data datasets.Set) error {
 	var errs []error
-	var fitted interface{ InputSchema() datasets.Schema }
-	if estimator.As(model, &fitted) {
+	if fitted := pipeline.Find(model); fitted != nil {
 		if err := fitted.InputSchema().CheckColumns(data.Schema); err != nil {
 			errs = append(errs, fmt.Errorf("inspection: %w", err))
 		}

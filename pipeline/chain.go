@@ -165,6 +165,9 @@ func (c *FittedChain) Step(i int) (name string, fitted transformer.Transformer) 
 // InputWidth returns the number of input columns.
 func (c *FittedChain) InputWidth() int { return c.cols }
 
+// Tags returns the number of input columns.
+func (c *FittedChain) Tags() datasets.Tags { return datasets.Tags{InputWidth: c.InputWidth()} }
+
 // OutputWidth returns the number of output columns.
 func (c *FittedChain) OutputWidth() int {
 	if len(c.steps) == 0 {
@@ -344,11 +347,11 @@ func requireNames(s *model.State, names []string) {
 	}
 }
 
-// requireWidth checks the input width of a part against cols. Parts without an InputWidth are
+// requireWidth checks the input width of a part against cols. Parts with an unknown width are
 // checked by a trial prediction.
 func requireWidth(s *model.State, fit any, cols int) {
-	if p, ok := fit.(inputSized); ok && s.Restoring() && s.Err() == nil {
-		if w := p.InputWidth(); w != cols {
+	if s.Restoring() && s.Err() == nil {
+		if w := datasets.TagsOf(fit).InputWidth; w != 0 && w != cols {
 			s.Fail("%d columns at fit, %d come to it", w, cols)
 		}
 	}
@@ -365,11 +368,12 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 	if st.Restoring() && st.Err() == nil {
 		requireWidth(st, s.Fitted, cols)
 		st.Require(0 <= s.Width && int64(s.Width) <= math.MaxUint32, "a width is not a number of columns")
-		_, writes := s.Fitted.(transformer.DenseTransformer)
+		dense, writes := s.Fitted.(transformer.DenseTransformer)
 		described, ok := s.Fitted.(transformer.Describer)
 		st.Require(!s.Float32 || s.Dense, "features in single precision that are not dense")
 		st.Require(!s.Dense || writes && s.Width > 0, "the step does not make dense features")
-		st.Require(!ok || described.OutputWidth() == s.Width, "the width is not that of the step")
+		st.Require((!ok || described.OutputWidth() == s.Width) && (!writes || dense.OutputWidth() == s.Width),
+			"the width is not that of the step")
 	}
 	if s.Dense {
 		st.CheckSize("width", s.Width)

@@ -108,6 +108,9 @@ func (c *concatenation) OutputWidth() int {
 // InputWidth returns the number of input columns.
 func (c *concatenation) InputWidth() int { return c.cols }
 
+// Tags returns the number of input columns.
+func (c *concatenation) Tags() datasets.Tags { return datasets.Tags{InputWidth: c.InputWidth()} }
+
 // maxNames is the maximum number of columns with names. Names of more features are of no use, and a
 // model file may declare any number of sparse columns.
 const maxNames = 1 << 20

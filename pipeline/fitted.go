@@ -51,6 +51,13 @@ func (p *FittedPipeline) Precision() string { return p.precision }
 // InputWidth returns the number of input columns.
 func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 
+// Tags returns those of the model that do not concern its inputs.
+func (p *FittedPipeline) Tags() datasets.Tags {
+	out := estimator.FittedTags(p.model)
+	out.InputWidth, out.Relevance = p.chain.cols, nil
+	return out
+}
+
 // Unwrap returns the model after the steps, whose input is their output.
 func (p *FittedPipeline) Unwrap() (within estimator.Predictor, sameRows bool) { return p.model, false }
 

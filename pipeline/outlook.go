@@ -82,8 +82,7 @@ func supervisedSteps(steps []Step, path string) (out []string) {
 			continue
 		}
 		at := join(path, s.NameAt(i))
-		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(),
-			func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets }) {
+		if requiresTargets(s.Fitter) {
 			out = append(out, at)
 		}
 		if c, ok := s.Fitter.(Composite); ok {
@@ -91,6 +90,13 @@ func supervisedSteps(steps []Step, path string) (out []string) {
 		}
 	}
 	return out
+}
+
+// requiresTargets reports whether a spec declares that it requires targets.
+func requiresTargets(spec any) bool {
+	r, ok := spec.(datasets.Requirer)
+	return ok && slices.ContainsFunc(r.Requirements(),
+		func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets })
 }
 
 // schemaCheck collects the errors of steps.

@@ -256,16 +256,13 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 	return chain, schema, nil
 }
 
-// Learns returns the name of the step or estimator that the pass fits, or "" if there is none.
-func (c *chainSums) Learns() string {
-	if c.pass == nil {
-		return ""
+// Stage returns the name of the step or estimator that the pass fits, or "" if there is none.
+func (c *chainSums) Stage() (name string, step bool) {
+	if c.pass != nil {
+		name = c.currentName()
 	}
-	return c.currentName()
+	return name, len(c.fits) < len(c.steps)
 }
-
-// OfStep reports whether the pass fits a step rather than the estimator.
-func (c *chainSums) OfStep() bool { return len(c.fits) < len(c.steps) }
 
 // currentName returns the name of the step or estimator that the pass fits.
 func (c *chainSums) currentName() string {
@@ -480,8 +477,8 @@ func (c *chainSums) State(s *model.State) {
 func (c *chainSums) reopen() error {
 	width := c.cols
 	for i, fit := range c.fits {
-		if in, ok := fit.(inputSized); ok && in.InputWidth() != width {
-			return place.At("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
+		if in := datasets.TagsOf(fit).InputWidth; in != 0 && in != width {
+			return place.At("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in, width))
 		}
 		chain, _, err := c.chain(context.Background(), c.fits[:i+1])
 		if err != nil {

@@ -252,8 +252,8 @@ func (p *parallelSums) State(s *model.State) {
 func (p *parallelSums) requireFit(s *model.State, i int) {
 	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
 	_, cols := own.Source().Dims()
-	if in, ok := p.fits[i].(inputSized); ok && in.InputWidth() != cols {
-		s.Fail("%d columns at fit, %d come to it", in.InputWidth(), cols)
+	if in := datasets.TagsOf(p.fits[i]).InputWidth; in != 0 && in != cols {
+		s.Fail("%d columns at fit, %d come to it", in, cols)
 		return
 	}
 	if _, err := (&rows.Step{Fitted: p.fits[i]}).Learn(context.Background(), own.Sample()); err != nil {

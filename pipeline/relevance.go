@@ -86,13 +86,6 @@ func (r Relevance) ByOrigin() Relevance {
 	return out
 }
 
-// relevant is a fitted step or model that learns the relevance of each input for the targets.
-type relevant interface {
-	// Relevance returns a number from 0 to 1 for each input column, independent of its unit; 1 for
-	// the most relevant one. It returns nil if the relevance was not learned.
-	Relevance() []float64
-}
-
 // holder is a fitted step that contains fitted steps. Queries of every step of a pipeline, such as
 // Relevance, descend into it.
 type holder interface {
@@ -118,15 +111,12 @@ func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted 
 	}
 }
 
-// Supervised reports whether the step, or one of its children, learns from the targets, according to the method
-// Relevance of its fitted type.
+// Supervised reports whether the step, or one of its children, learns from the targets.
 func (s Step) Supervised() bool { return supervised(s.Fitter) }
 
 func supervised(spec any) bool {
-	if own, ok := Lookup(spec); ok {
-		if _, relevant := any(own.Fitted()).(relevant); relevant {
-			return true
-		}
+	if requiresTargets(spec) {
+		return true
 	}
 	if c, ok := spec.(Composite); ok {
 		for _, child := range c.Children() {
@@ -143,14 +133,14 @@ func supervised(spec any) bool {
 	return false
 }
 
-// Relevance returns the relevance of the inputs of every step with a method Relevance, in the order
+// Relevance returns the relevance of the inputs of every step that learned it, in the order
 // of the steps, followed by that of the model if it has one.
 func (p *FittedPipeline) Relevance() []Relevance {
 	var out []Relevance
 	var look func(path string, fitted transformer.Transformer, in datasets.Schema)
 	look = func(path string, fitted transformer.Transformer, in datasets.Schema) {
-		if r, ok := fitted.(relevant); ok {
-			found := Relevance{Step: path, Values: r.Relevance()}
+		if values := datasets.TagsOf(fitted).Relevance; values != nil {
+			found := Relevance{Step: path, Values: values}
 			found.name(in)
 			out = append(out, found)
 		}
@@ -164,13 +154,10 @@ func (p *FittedPipeline) Relevance() []Relevance {
 		}
 	}
 	look("", p.chain, p.in)
-	var model relevant
-	if estimator.As(p.model, &model) {
-		if found := (Relevance{Step: p.name, Values: model.Relevance()}); found.Values != nil {
-			in := rows.Describe(p.chain, p.in)
-			found.name(in)
-			out = append(out, found)
-		}
+	if values := estimator.FittedTags(p.model).Relevance; values != nil {
+		found := Relevance{Step: p.name, Values: values}
+		found.name(rows.Describe(p.chain, p.in))
+		out = append(out, found)
 	}
 	return out
 }

@@ -15,12 +15,6 @@ type Step struct {
 	Fitter transformer.Fitter // a spec: [transformer.RFF], [Columns], [Union], [Chain] …
 }
 
-// inputSized is a fitted step or model with a known number of input columns. It is checked when the
-// step is restored, before it maps a row.
-type inputSized interface {
-	InputWidth() int
-}
-
 // Path returns the step's name in parameter paths.
 func (s Step) Path() string {
 	if s.Name != "" {

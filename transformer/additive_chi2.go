@@ -214,8 +214,8 @@ func (f *fittedAdditiveChi2) Export(g *graph.Graph, rows graph.Value) (graph.Val
 	return g.Concat(parts...), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedAdditiveChi2) InputWidth() int { return f.width }
+// Tags returns the number of input columns.
+func (f *fittedAdditiveChi2) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.width} }
 
 // OutputWidth returns d·(2s−1).
 func (f *fittedAdditiveChi2) OutputWidth() int { return f.width * (2*f.steps - 1) }

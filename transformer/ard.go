@@ -555,8 +555,10 @@ func (f *FittedARD) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 	return g.Mul(rows, g.Row(f.scales)), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedARD) InputWidth() int { return len(f.scales) }
+// Tags returns the number of input columns and their relevance.
+func (f *FittedARD) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: len(f.scales), Relevance: f.Relevance()}
+}
 
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedARD) OutputWidth() int { return len(f.scales) }

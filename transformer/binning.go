@@ -566,6 +566,9 @@ func (f *FittedBinning) Export(*graph.Graph, graph.Value) (graph.Value, error) {
 // InputWidth returns the number of input columns.
 func (f *FittedBinning) InputWidth() int { return len(f.bins.Gamma) }
 
+// Tags returns the number of input columns.
+func (f *FittedBinning) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+
 // OutputWidth returns the number of columns.
 func (f *FittedBinning) OutputWidth() int { return f.bins.Width() }
 

@@ -66,8 +66,8 @@ func (f *fittedDense) Export(_ *graph.Graph, rows graph.Value) (graph.Value, err
 	return rows, nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedDense) InputWidth() int { return f.width }
+// Tags returns the number of input columns.
+func (f *fittedDense) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.width} }
 
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *fittedDense) OutputWidth() int { return f.width }

@@ -200,8 +200,8 @@ func (f *fittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, erro
 	return sum, nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedHash) InputWidth() int { return len(f.levels) }
+// Tags returns the number of input columns.
+func (f *fittedHash) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.levels)} }
 
 // OutputWidth returns the number of hashed columns.
 func (f *fittedHash) OutputWidth() int { return f.features }

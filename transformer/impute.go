@@ -453,8 +453,8 @@ func (f *fittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 	return g.Concat(filled, g.Columns(missing, f.indicators)), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedImpute) InputWidth() int { return len(f.fill) }
+// Tags returns the number of input columns.
+func (f *fittedImpute) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.fill)} }
 
 // OutputWidth returns the number of columns, including indicators.
 func (f *fittedImpute) OutputWidth() int { return len(f.fill) + len(f.indicators) }

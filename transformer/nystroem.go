@@ -323,8 +323,8 @@ func (f *FittedNystroem) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	return f.features.Export(g, rows)
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedNystroem) InputWidth() int { return len(f.gamma) }
+// Tags returns the number of input columns.
+func (f *FittedNystroem) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.gamma)} }
 
 // OutputWidth returns the number of landmarks that are not left out.
 func (f *FittedNystroem) OutputWidth() int { return f.features.Width() }

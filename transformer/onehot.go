@@ -268,8 +268,8 @@ func (f *fittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 	return g.Equal(g.Columns(rows, inputs), g.Row(codes)), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedOneHot) InputWidth() int { return len(f.levels) }
+// Tags returns the number of input columns.
+func (f *fittedOneHot) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.levels)} }
 
 // OutputWidth returns the number of categories that have a column.
 func (f *fittedOneHot) OutputWidth() int { return f.width }

@@ -111,8 +111,8 @@ func (f *fittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, e
 	return g.Where(g.Equal(rows, g.Scalar(datasets.Unknown)), g.Scalar(math.NaN()), rows), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedOrdinal) InputWidth() int { return len(f.levels) }
+// Tags returns the number of input columns.
+func (f *fittedOrdinal) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.levels)} }
 
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *fittedOrdinal) OutputWidth() int { return len(f.levels) }

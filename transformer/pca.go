@@ -512,8 +512,8 @@ func (f *FittedPCA) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 	return g.MatMul(g.Sub(rows, g.Row(f.mean)), g.Matrix(f.project)), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedPCA) InputWidth() int { return len(f.mean) }
+// Tags returns the number of input columns.
+func (f *FittedPCA) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.mean)} }
 
 // OutputWidth returns the number of components.
 func (f *FittedPCA) OutputWidth() int { return len(f.variance) }

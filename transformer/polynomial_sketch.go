@@ -269,8 +269,8 @@ func (f *fittedPolynomialSketch) exportProduct(g *graph.Graph, rows graph.Value,
 	return product
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedPolynomialSketch) InputWidth() int { return len(f.gamma) }
+// Tags returns the number of input columns.
+func (f *fittedPolynomialSketch) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.gamma)} }
 
 // OutputWidth returns D.
 func (f *fittedPolynomialSketch) OutputWidth() int { return f.features }

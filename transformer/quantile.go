@@ -267,8 +267,8 @@ func (f *fittedQuantile) entries() entrywise {
 	return perEntry("quantile", len(f.columns), f)
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedQuantile) InputWidth() int { return len(f.columns) }
+// Tags returns the number of input columns.
+func (f *fittedQuantile) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.columns)} }
 
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *fittedQuantile) OutputWidth() int { return len(f.columns) }

@@ -302,8 +302,8 @@ func (f *FittedRFF) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 	return f.features.Export(g, rows), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedRFF) InputWidth() int { return len(f.gamma) }
+// Tags returns the number of input columns.
+func (f *FittedRFF) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.gamma)} }
 
 // OutputWidth returns D.
 func (f *FittedRFF) OutputWidth() int { return f.features.Width() }

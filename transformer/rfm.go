@@ -307,6 +307,11 @@ func (f *FittedRFM) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 // InputWidth returns the number of input columns.
 func (f *FittedRFM) InputWidth() int { d, _ := f.matrix.Dims(); return d }
 
+// Tags returns the number of input columns and their relevance.
+func (f *FittedRFM) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance()}
+}
+
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedRFM) OutputWidth() int { return f.InputWidth() }
 

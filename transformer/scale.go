@@ -207,8 +207,8 @@ func (f *fittedScale) Export(g *graph.Graph, rows graph.Value) (graph.Value, err
 	return g.Mul(rows, g.Row(f.factors)), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedScale) InputWidth() int { return len(f.factors) }
+// Tags returns the number of input columns.
+func (f *fittedScale) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.factors)} }
 
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *fittedScale) OutputWidth() int { return len(f.factors) }

@@ -129,8 +129,8 @@ func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 	return y, nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedScaler) InputWidth() int { return len(f.center) }
+// Tags returns the number of input columns.
+func (f *FittedScaler) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.center)} }
 
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedScaler) OutputWidth() int { return len(f.center) }

@@ -153,6 +153,9 @@ func (f *fittedSkewedChi2) Export(g *graph.Graph, rows graph.Value) (graph.Value
 // InputWidth returns the number of input columns.
 func (f *fittedSkewedChi2) InputWidth() int { return len(f.features.Factor) }
 
+// Tags returns the number of input columns.
+func (f *fittedSkewedChi2) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+
 // OutputWidth returns D.
 func (f *fittedSkewedChi2) OutputWidth() int { return f.features.Width() }
 

@@ -176,6 +176,11 @@ func (f *FittedSoftmaxFeatures) Export(g *graph.Graph, rows graph.Value) (graph.
 // InputWidth returns the number of input columns.
 func (f *FittedSoftmaxFeatures) InputWidth() int { return len(f.gamma) }
 
+// Tags returns the number of input columns.
+func (f *FittedSoftmaxFeatures) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: f.InputWidth()}
+}
+
 // OutputWidth returns m.
 func (f *FittedSoftmaxFeatures) OutputWidth() int { return f.features.Width() }
 

@@ -565,8 +565,10 @@ func (f *fittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Val
 	return g.TakeAlong(g.Where(g.IsNaN(code), g.Row(missing), cell), lists), nil
 }
 
-// InputWidth returns the number of input columns.
-func (f *fittedTargetEncode) InputWidth() int { return len(f.levels) }
+// Tags returns the number of input columns and their relevance.
+func (f *fittedTargetEncode) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: len(f.levels), Relevance: f.Relevance()}
+}
 
 // OutputWidth returns the number of input columns times the number of outputs per column.
 func (f *fittedTargetEncode) OutputWidth() int { return len(f.levels) * f.outputs }

@@ -390,8 +390,8 @@ func (f *FittedTFIDF) Export(*graph.Graph, graph.Value) (graph.Value, error) {
 		"serve the model file itself")
 }
 
-// InputWidth returns the number of columns that go in.
-func (f *FittedTFIDF) InputWidth() int { return len(f.columns) }
+// Tags returns the number of input columns.
+func (f *FittedTFIDF) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.columns)} }
 
 // OutputWidth returns the number of terms, or hashed columns, of all inputs.
 func (f *FittedTFIDF) OutputWidth() int { return f.width }

@@ -258,18 +258,20 @@ func (p *Pass) State(s *model.State) {
 	}
 }
 
-// Learns returns the name of the pipeline step that the pass fits, or "".
-func (p *Pass) Learns() string {
-	if named, ok := p.sums.(interface{ Learns() string }); ok {
-		return named.Learns()
-	}
-	return ""
+// Stager is Sums of a sequence of steps and a model.
+type Stager interface {
+	// Stage returns the name of the step or model that the pass fits, or "", and whether it is a step.
+	Stage() (name string, step bool)
 }
 
-// OfStep reports whether the pass fits a step of a pipeline.
-func (p *Pass) OfStep() bool {
-	step, ok := p.sums.(interface{ OfStep() bool })
-	return ok && step.OfStep()
+// Stage returns the stage that a pass is at, if its sums are a [Stager].
+func Stage(p datasets.Pass) (name string, step bool) {
+	if own, ok := p.(*Pass); ok {
+		if s, ok := own.sums.(Stager); ok {
+			return s.Stage()
+		}
+	}
+	return "", false
 }
 
 // Rows returns the number of rows of the pass.

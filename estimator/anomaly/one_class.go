@@ -239,8 +239,8 @@ func (f *FittedOneClass) Report() estimator.Report {
 	return r
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedOneClass) InputWidth() int { return len(f.weights) }
+// Tags returns the number of input columns.
+func (f *FittedOneClass) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.weights)} }
 
 // String describes the model in a line.
 func (f *FittedOneClass) String() string {

@@ -223,6 +223,9 @@ func (f *FittedKMeans) Inertia() float64 { return f.m.Inertia }
 // InputWidth returns the number of input columns.
 func (f *FittedKMeans) InputWidth() int { return f.m.Cols }
 
+// Tags returns the number of input columns.
+func (f *FittedKMeans) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+
 // String describes the model in a line.
 func (f *FittedKMeans) String() string {
 	return fmt.Sprintf("%d centres of %d inputs, inertia %.6g", f.m.Clusters, f.m.Cols, f.m.Inertia)

@@ -303,6 +303,9 @@ func (f *FittedSpectral) InputWidth() int {
 	return f.project.RawMatrix().Rows
 }
 
+// Tags returns the number of input columns.
+func (f *FittedSpectral) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+
 // String describes the model in a line.
 func (f *FittedSpectral) String() string {
 	return fmt.Sprintf("%d clusters by the singular vectors of %d features", f.m.Clusters, f.project.RawMatrix().Rows)

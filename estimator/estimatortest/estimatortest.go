@@ -87,6 +87,7 @@ var invariants = []invariant{
 	{"a batch on related maps equals separate fits", (*suite).mappedBatch},
 	{"candidates that differ in a parameter equal separate fits", (*suite).parameters},
 	{"leave-one-out equals fits without each row", (*suite).leaveOneOut},
+	{"tags are true", (*suite).tags},
 	{"serialization does not modify the model", (*suite).unchanged},
 	{"a restored model is bit-identical", (*suite).saved},
 	{"a damaged archive does not panic", (*suite).damaged},
@@ -139,6 +140,33 @@ type suite struct {
 	task  datasets.Task // task, if unsupervised
 	data  datasets.Set
 	probe *mat.Dense
+}
+
+// tags checks the tags of the task, the domain of the targets and the width of the inputs. Those of batches have
+// checks of their own.
+func (s *suite) tags(t testing.TB) {
+	tags, p := datasets.TagsOf(s.spec), s.fit(t, s.data)
+	if width := estimator.FittedTags(p).InputWidth; width != 0 && width != s.data.Cols() {
+		t.Errorf("tag InputWidth is %d, fitted to %d columns", width, s.data.Cols())
+	}
+	if classes := estimator.OutputsOf(p).Classes; tags.Task == datasets.Classification && classes == nil ||
+		tags.Task == datasets.Regression && classes != nil {
+		t.Errorf("tag Task is %s, the classes are %q", tags.Task, classes)
+	}
+	if tags.CheckTarget == nil {
+		return
+	}
+	for _, y := range s.data.Y {
+		if err := tags.CheckTarget(y); err != nil {
+			t.Fatalf("tag CheckTarget refuses a target that Fit accepts: %v", err)
+		}
+	}
+	data := cloneSet(s.data)
+	if data.Y[0] = -1; tags.CheckTarget(-1) != nil {
+		if _, err := s.spec.Fit(context.Background(), data); err == nil {
+			t.Error("tag CheckTarget refuses -1, and Fit accepts it")
+		}
+	}
 }
 
 // skipIfShort skips an invariant with -short: it tries hundreds of files.

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
@@ -58,8 +59,8 @@ var combinedOutputs = estimator.Request{
 // Combined returns the members with their weights.
 func (f *FittedEnsemble) Combined() []FittedMember { return slices.Clone(f.members) }
 
-// InputWidth returns the number of input columns.
-func (f *FittedEnsemble) InputWidth() int { return f.cols }
+// Tags returns the number of input columns.
+func (f *FittedEnsemble) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.cols} }
 
 // Predict returns the value, or the code of the class, of each row of X.
 func (f *FittedEnsemble) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/conformal"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
@@ -26,8 +27,12 @@ type fittedIntervals struct {
 	smoother     *estimator.Smoother // of jackknife_plus
 }
 
-// Uncertainty returns the method and the probability level of the intervals.
-func (f *fittedIntervals) Uncertainty() (method string, level float64) { return f.method, f.level }
+// Tags returns the method and the probability level of the intervals.
+func (f *fittedIntervals) Tags() datasets.Tags {
+	out := f.wrapper.Tags()
+	out.IntervalMethod, out.Level, out.PooledGroups = f.method, f.level, slices.Clone(f.pooled)
+	return out
+}
 
 // Predict returns the predictions of the inner model.
 func (f *fittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
@@ -259,8 +264,12 @@ type fittedSets struct {
 	probable bool // whether sets use probabilities; else scores
 }
 
-// Uncertainty returns "split" and the probability level of the sets.
-func (f *fittedSets) Uncertainty() (method string, level float64) { return "split", f.level }
+// Tags returns "split" and the probability level of the sets.
+func (f *fittedSets) Tags() datasets.Tags {
+	out := f.wrapper.Tags()
+	out.IntervalMethod, out.Level, out.PooledGroups = "split", f.level, slices.Clone(f.pooled)
+	return out
+}
 
 // Predict returns the predictions of the inner classifier.
 func (f *fittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {

@@ -193,10 +193,6 @@ func (c *conformity) small(level float64) (out []float64) {
 	return out
 }
 
-// PooledGroups returns the names of the groups that have too few calibration rows for the level of the fit
-// and share their calibration.
-func (c *conformity) PooledGroups() []string { return slices.Clone(c.pooled) }
-
 // finish sorts the scores, and checks that they suffice for a level.
 func (c *conformity) finish(schema datasets.Schema, level float64) error {
 	c.sort()

@@ -72,8 +72,12 @@ type wrapper struct {
 	inner estimator.Predictor
 }
 
-// InputWidth returns the number of input columns.
-func (w *wrapper) InputWidth() int { return w.cols }
+// Tags returns those of the inner model.
+func (w *wrapper) Tags() datasets.Tags {
+	out := estimator.FittedTags(w.inner)
+	out.InputWidth = w.cols
+	return out
+}
 
 // Unwrap returns the inner estimator, which is fitted to the same rows.
 func (w *wrapper) Unwrap() (within estimator.Predictor, sameRows bool) { return w.inner, true }
@@ -89,8 +93,10 @@ func (w *wrapper) state(s *model.State) {
 func modelState(s *model.State, name string, fitted *estimator.Predictor, cols int) {
 	predictorstate.Part(s.Child(name), fitted)
 	s.Require(*fitted != nil, "there is no model")
-	sized, ok := (*fitted).(interface{ InputWidth() int })
-	s.Require(!ok || s.Err() != nil || sized.InputWidth() == cols, "the model within is of other columns")
+	if s.Err() == nil {
+		width := datasets.TagsOf(*fitted).InputWidth
+		s.Require(width == 0 || width == cols, "the model within is of other columns")
+	}
 }
 
 var (

@@ -290,6 +290,9 @@ func (f *FittedBlend) chain(i int) *pipeline.FittedChain { return f.parts[i].(*p
 // InputWidth returns the number of input columns.
 func (f *FittedBlend) InputWidth() int { return f.chain(0).InputWidth() }
 
+// Tags returns the number of input columns.
+func (f *FittedBlend) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+
 // OutputWidth returns that of each part.
 func (f *FittedBlend) OutputWidth() int { return f.chain(0).OutputWidth() }
 

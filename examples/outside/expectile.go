@@ -279,8 +279,8 @@ type FittedExpectile struct {
 	converged bool
 }
 
-// InputWidth returns the number of input columns.
-func (f *FittedExpectile) InputWidth() int { return len(f.weights) }
+// Tags returns the number of input columns.
+func (f *FittedExpectile) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.weights)} }
 
 // Predict returns the expectile at each row of X.
 func (f *FittedExpectile) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {

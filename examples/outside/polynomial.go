@@ -123,6 +123,9 @@ type FittedPolynomial struct {
 // InputWidth returns d.
 func (f *FittedPolynomial) InputWidth() int { return f.signs.RawMatrix().Rows }
 
+// Tags returns the number of input columns.
+func (f *FittedPolynomial) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+
 // OutputWidth returns D.
 func (f *FittedPolynomial) OutputWidth() int { return len(f.shift) / f.degree }
 

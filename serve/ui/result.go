@@ -144,14 +144,7 @@ func descending(v []float64) []int {
 
 // coverageLevel formats the nominal coverage of the intervals and sets.
 func coverageLevel(m *serve.Model) string {
-	p := conformal.DefaultLevel
-	var own interface {
-		Uncertainty() (method string, level float64)
-	}
-	if estimator.As(m.File.Predictor, &own) {
-		_, p = own.Uncertainty()
-	}
-	return levelPercent(p)
+	return levelPercent(cmp.Or(estimator.FittedTags(m.File.Predictor).Level, conformal.DefaultLevel))
 }
 
 // value shows a predicted number.

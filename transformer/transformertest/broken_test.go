@@ -50,7 +50,9 @@ type double struct {
 	calls  *int // number of fits, for violations that need state
 }
 
-func (s double) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
+func (s double) Tags() datasets.Tags {
+	return datasets.Tags{DataIndependent: true, SparseOutput: s.breaks == "tags are true"}
+}
 
 func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if data.X == nil {

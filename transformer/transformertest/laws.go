@@ -53,6 +53,9 @@ func widthIsOutputWidth(s *suite) {
 	if n != s.Data.Rows() {
 		s.Errorf("%d rows became %d", s.Data.Rows(), n)
 	}
+	if d, ok := f.(transformer.DenseTransformer); ok && d.OutputWidth() != width {
+		s.Errorf("OutputWidth is %d, %d columns came out", d.OutputWidth(), width)
+	}
 	if d, ok := f.(transformer.Describer); ok {
 		if d.OutputWidth() != width {
 			s.Errorf("OutputWidth is %d, %d columns came out", d.OutputWidth(), width)
@@ -410,6 +413,18 @@ func rowlessFitsAreAlike(s *suite) {
 	}
 	a := s.transform(s.fit(s.Data.Slice(0, s.Data.Rows()/2)), s.Data.X)
 	s.equal(s.transform(s.fit(s.Data), s.Data.X), a, 0, "tag DataIndependent promises the same map for other rows")
+}
+
+// tagsAreTrue checks the tags of the width of inputs and of sparse features; other checks rely on the others.
+func tagsAreTrue(s *suite) {
+	f := s.fit(s.Data)
+	if width := datasets.TagsOf(f).InputWidth; width != 0 && width != s.Data.Cols() {
+		s.Errorf("tag InputWidth is %d, fitted to %d columns", width, s.Data.Cols())
+	}
+	Z := s.transform(f, s.Data.X)
+	if _, ok := Z.(*sparse.CSR); !ok && datasets.TagsOf(s.spec).SparseOutput {
+		s.Errorf("tag SparseOutput promises sparse features, got a %T", Z)
+	}
 }
 
 // zero returns an empty value of the type of a fitted step, which a model file is read into.

@@ -81,6 +81,7 @@ var invariants = []invariant{
 	{"rows of another width are errors", refusesAnotherWidth},
 	{"weights are used as declared", treatsWeights},
 	{"data-independent fits are equal", rowlessFitsAreAlike},
+	{"tags are true", tagsAreTrue},
 	{"a restored map is bit-identical", comesBackFromFile},
 	{"a damaged file does not panic", survivesDamagedFile},
 	{"merged parts equal all rows", partsAreTheWhole},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -41,8 +42,6 @@ func learns(p datasets.Pass) string {
 	if d, ok := p.(*profiledPass); ok {
 		p = d.learned
 	}
-	if named, ok := p.(interface{ Learns() string }); ok {
-		return named.Learns()
-	}
-	return ""
+	name, _ := pass.Stage(p)
+	return name
 }
