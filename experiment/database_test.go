@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
 // flats makes a database of SQLite, and the same rows as files.
@@ -197,7 +198,8 @@ func TestQueryErrors(t *testing.T) {
 	}{
 		{[]Override{set("data.sql.url", "$UNSET")}, "--set: data.sql.url: the environment variable UNSET is not set"},
 		{[]Override{set("data.sql.url", "${WITHOUT_DRIVER}")},
-			`--set: data.sql.url: this program has no driver for postgres; import _ "github.com/jackc/pgx/v5/stdlib"`},
+			"--set: data.sql.url: this program has no driver for postgres; " + suggest.CompleteCommand +
+				`, or import _ "github.com/jackc/pgx/v5/stdlib" in Go`},
 		{[]Override{set("data.sql.url", "$UNREADABLE")},
 			"--set: data.sql.url: the URL in $UNREADABLE must be postgres://USER@HOST/NAME"},
 		{[]Override{set("data.sql.url", "$UNKNOWN")},

@@ -13,13 +13,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/bochner-ml/bochner"
+	"github.com/bochner-ml/bochner/internal/command"
 )
 
 // line saves a model as line.bochner.
@@ -57,35 +57,6 @@ func serving(t *testing.T, args ...string) (c *exec.Cmd, url string, log *string
 	return c, url, log
 }
 
-// The command serves a model until it is stopped, prints its address and when it is ready, and
-// exits with code 0.
-func TestServe(t *testing.T) {
-	t.Chdir(t.TempDir())
-	line(t)
-	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		c, url, log := serving(t, "line.bochner", "--addr", "127.0.0.1:0", "--access-log", "json", "--drain", "10ms")
-		answer, err := http.Post(url+"/v1/models/line:predict", "application/json", strings.NewReader(`{"rows":[{"a":3}]}`))
-		if err != nil {
-			t.Fatalf("%v: %s", err, log)
-		}
-		text, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err != nil || answer.StatusCode != 200 || !strings.HasPrefix(string(text),
-			`{"model":"line","version":"1","predictions":[{"value":`) {
-			t.Errorf("%s, %v", text, err)
-		}
-		if err := c.Process.Signal(end); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Wait(); err != nil {
-			t.Errorf("%v ends it with %v: %s", end, err, log)
-		}
-		if !strings.Contains(log.String(), `"route":"predict"`) || !strings.Contains(log.String(), `msg="server stopped"`) {
-			t.Errorf("the log: %s", log)
-		}
-	}
-}
-
 // TestServeGRPC checks that the command also serves gRPC, and that an error of either listener is
 // one message.
 func TestServeGRPC(t *testing.T) {
@@ -104,32 +75,9 @@ func TestServeGRPC(t *testing.T) {
 	}
 	defer l.Close()
 	var out, errs strings.Builder
-	if code := run(t.Context(), []string{"serve", "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr",
-		l.Addr().String()}, &out, &errs); code != failure || !strings.Contains(errs.String(), "address already in use") {
+	if code := command.Run(t.Context(), parts, []string{"serve", "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr",
+		l.Addr().String()}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "address already in use") {
 		t.Errorf("code %d, %s", code, errs.String())
-	}
-}
-
-// TestServeErrors checks that an error at startup is one message and exit code 1.
-func TestServeErrors(t *testing.T) {
-	dir := t.TempDir()
-	put(t, filepath.Join(dir, "token"), "")
-	for _, c := range []struct {
-		args []string
-		want string
-		code int
-	}{
-		{[]string{"none.bochner"}, `model "none": stat none.bochner: no such file or directory`, failure},
-		{[]string{dir, "--token-file", filepath.Join(dir, "token")}, "contains no file such as 1.bochner", failure},
-		{[]string{dir, "--max-rows=-3"}, "limits must be ≥ 0", failure},
-		{nil, `expected "<model> ..."`, misuse},
-		{[]string{"a", "--access-log", "xml"}, "must be one of", misuse},
-	} {
-		var out, errs strings.Builder
-		code := run(t.Context(), append([]string{"serve"}, c.args...), &out, &errs)
-		if code != c.code || !strings.Contains(errs.String(), c.want) {
-			t.Errorf("%v: code %d, %s", c.args, code, errs.String())
-		}
 	}
 }
 
@@ -184,30 +132,5 @@ func TestServeTraces(t *testing.T) {
 	if !bytes.Contains(sent, trace[:]) || !bytes.Contains(sent, []byte("predict")) ||
 		!bytes.Contains(sent, []byte("service.name")) || bytes.Contains(sent, []byte("health")) {
 		t.Errorf("the collector got %q", sent)
-	}
-}
-
-// TestServePages checks that --ui serves a page for each model, and that there is none without it.
-func TestServePages(t *testing.T) {
-	t.Chdir(t.TempDir())
-	line(t)
-	for _, args := range [][]string{{"--ui"}, nil} {
-		c, url, log := serving(t, append([]string{"line.bochner", "--addr", "127.0.0.1:0"}, args...)...)
-		answer, err := http.Get(url + "/ui/line?a=3")
-		if err != nil {
-			t.Fatalf("%v: %s", err, log)
-		}
-		text, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if got := err == nil && answer.StatusCode == 200 && strings.Contains(string(text),
-			`<h2 id="result-title">Prediction</h2>`); got != (args != nil) {
-			t.Errorf("%v: %d %s", args, answer.StatusCode, text)
-		}
-		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Wait(); err != nil {
-			t.Errorf("it ends with %v: %s", err, log)
-		}
 	}
 }

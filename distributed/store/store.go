@@ -47,6 +47,26 @@ type Store interface {
 // [Local] if no other is given.
 type Schemes map[string]Store
 
+// Unavailable is a store that the program does not contain: every call returns its error.
+type Unavailable struct{ Err error }
+
+func (u Unavailable) fail(name string) error { return fmt.Errorf("%s: %w", Shown(name), u.Err) }
+
+// Read returns the error.
+func (u Unavailable) Read(_ context.Context, name string) (io.ReadCloser, error) {
+	return nil, u.fail(name)
+}
+
+// Write returns the error.
+func (u Unavailable) Write(_ context.Context, name string, _ func(io.Writer) error) error {
+	return u.fail(name)
+}
+
+// List returns the error.
+func (u Unavailable) List(_ context.Context, prefix string) ([]string, error) {
+	return nil, u.fail(prefix)
+}
+
 // Scheme returns the scheme of a URL in lower case, "" for a path.
 func Scheme(name string) string {
 	scheme, _, found := strings.Cut(name, "://")
@@ -73,6 +93,15 @@ func (s Schemes) of(name string) (Store, error) {
 	}
 	return nil, fmt.Errorf("%s: no %s:// here, only %s and %s", Shown(name), scheme,
 		strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
+}
+
+// Check returns an error if there is no store for the scheme of a name, or an [Unavailable] one.
+func (s Schemes) Check(name string) error {
+	one, err := s.of(name)
+	if u, is := one.(Unavailable); is {
+		return u.fail(name)
+	}
+	return err
 }
 
 // Read opens a file by the store of its scheme.

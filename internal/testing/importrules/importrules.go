@@ -24,7 +24,7 @@ var Allowed = map[string][]string{
 	// tests of one model against another
 	"metrics/compare": {},
 	// for the tasks; distances of rows
-	"metrics": {"datasets", "param", "sparse", "internal/codec/svg", "internal/design", "internal/kern", "internal/pairwise"},
+	"metrics": {"datasets", "param", "sparse", "internal/codec/svg", "internal/design", "internal/kern", "internal/features/pairwise"},
 	// names of operations
 	"internal/codec/ops":            {},
 	"internal/kern":                 {},
@@ -120,10 +120,10 @@ var Allowed = map[string][]string{
 	"estimator/internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	"estimator/internal/kernelsvm": {"kernel", "datasets", "estimator/internal/kernelridge", "estimator/internal/smo", "internal/solve",
-		"internal/features/spectral", "internal/pairwise", "internal/runtime/memory", "internal/design", "internal/kern"},
-	"estimator/internal/smo": {"internal/pairwise", "internal/solve", "internal/design", "internal/kern"},
+		"internal/features/spectral", "internal/features/pairwise", "internal/runtime/memory", "internal/design", "internal/kern"},
+	"estimator/internal/smo": {"internal/features/pairwise", "internal/solve", "internal/design", "internal/kern"},
 
-	"estimator/internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/features/landmarks", "internal/pairwise",
+	"estimator/internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/features/landmarks", "internal/features/pairwise",
 		"internal/features/spectral", "internal/solve", "internal/runtime/memory", "internal/design", "internal/kern"},
 
 	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
@@ -133,12 +133,12 @@ var Allowed = map[string][]string{
 	"transformer/internal/bins":  {"internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
 
 	// The kernels themselves, of all pairs of rows.
-	"internal/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "sparse"},
-	"internal/features/landmarks": {"graph", "internal/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
+	"internal/features/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/features/landmarks": {"graph", "internal/features/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
 		"internal/runtime/memory", "sparse"},
 
 	// Learned scales, on the same kind of features.
-	"internal/features/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
+	"internal/features/evidence": {"internal/features/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
 	"internal/features/sample":   {"internal/design", "internal/features/spectral", "datasets", "sparse"}, // of rows, with their targets
 
 	// Layers of random features with trained frequencies.
@@ -146,7 +146,7 @@ var Allowed = map[string][]string{
 		"internal/kern", "datasets", "sparse"},
 
 	// Maps learned from gradients of kernel machines.
-	"transformer/internal/agop": {"internal/pairwise", "internal/features/spectral", "internal/features/fourier", "internal/kern", "internal/runtime/memory"},
+	"transformer/internal/agop": {"internal/features/pairwise", "internal/features/spectral", "internal/features/fourier", "internal/kern", "internal/runtime/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer/attention": {"internal/features/softmax", "internal/design", "internal/kern", "internal/runtime/memory"},
@@ -154,10 +154,10 @@ var Allowed = map[string][]string{
 		"param", "model",
 		"internal/features/spectral",
 		"internal/features/fourier", "internal/features/softmax", "transformer/internal/bins", "internal/features/evidence", "internal/features/sample", "transformer/internal/agop",
-		"internal/design", "internal/kern", "internal/runtime/memory", "datasets/pass", "internal/pairwise", "internal/features/landmarks",
+		"internal/design", "internal/kern", "internal/runtime/memory", "datasets/pass", "internal/features/pairwise", "internal/features/landmarks",
 		"internal/features/murmur", "internal/features/textfeatures"},
 	"estimator": {"internal/spec/registry", "batch", "graph", "estimator/internal/sgd", "datasets", "kernel", "estimator/internal/network",
-		"estimator/internal/kernelridge", "estimator/internal/kernelsvm", "internal/pairwise", "internal/features/spectral", "internal/features/fourier",
+		"estimator/internal/kernelridge", "estimator/internal/kernelsvm", "internal/features/pairwise", "internal/features/spectral", "internal/features/fourier",
 		"internal/features/evidence",
 		"internal/features/sample", "sparse", "single", "param", "model", "internal/design", "estimator/internal/leastsquares",
 		"estimator/internal/newton", "estimator/internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
@@ -294,10 +294,11 @@ var Allowed = map[string][]string{
 		"serve", "serve/internal/protocol", "estimator", "datasets", "internal/learning/conformal", "internal/rows/profile",
 		"internal/rows/rowencoding"},
 
-	"cmd/bochner": {"internal/codec/jsonfloat", "internal/rows/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
-		"internal/rows/reader", "internal/runtime/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store",
+	"internal/command": {"internal/codec/jsonfloat", "internal/rows/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
+		"internal/rows/reader", "internal/runtime/files", "serve", "serve/ui", "distributed/store",
 		"experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/rows/profile",
 		"model", "graph", "internal/runtime/memory", "inspection"},
+	"cmd/bochner": {"internal/command", "serve", "serve/grpc", "distributed/store", "distributed/store/..."},
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer",
@@ -340,8 +341,7 @@ var Outside = map[string][]string{
 	"modernc.org/sqlite":             {"cmd/bochner"},
 	"gopkg.in/yaml.v3": {"internal/codec/yamlnode", "pipeline/yaml", "experiment",
 		"internal/experiment/config"},
-	"gocloud.dev/blob": {"distributed/store/bucket", "distributed/store/s3",
-		"distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob":                                                {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs"},
 	"gocloud.dev/blob/s3blob":                                         {"distributed/store/s3"},
 	"gocloud.dev/blob/gcsblob":                                        {"distributed/store/gs"},
 	"github.com/prometheus/client_golang/prometheus":                  {"serve"},

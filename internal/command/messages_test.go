@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"archive/zip"
@@ -165,7 +165,7 @@ var configMessages = []messageCase{
 	about("an environment variable that is not set", "data", "data: {sql: {url: $NOT_SET, train: select y from rows}}"),
 	about("an unknown kind of database", "data",
 		"data: {sql: {url: 'oracle://localhost/flats', train: select y from rows}}"),
-	about("a database that is not there", "data", "data: {sql: {url: 'sqlite:none.db', train: select y from rows}}"),
+	about("a database without a driver", "data", "data: {sql: {url: 'sqlite:none.db', train: select y from rows}}"),
 	about("a database without a query", "data", "data: {sql: {url: 'postgres://localhost/flats'}}"),
 	about("an unknown dataset", "data", "data: {dataset: irs}"),
 	about("a target that is no column", "data", "data: {train: rows.csv, target: yy}"),
@@ -569,6 +569,11 @@ var modelMessages = []messageCase{
 		files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
 	{name: "a state over the rows", args: "shard fit fold.yaml --shard 0/1 -o file://rows.csv", code: failure,
 		files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "a state in a bucket", args: "shard fit fold.yaml --shard 0/1 -o s3://bucket/0.state?secret=1", code: failure,
+		files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "states in a bucket", args: "shard merge gs://bucket/* -o all.state", code: failure},
+	{name: "a server for gRPC", args: "serve model.bochner --addr 127.0.0.1:0 --grpc-addr 127.0.0.1:0", code: failure},
+	{name: "a server with traces", args: "serve model.bochner --addr 127.0.0.1:0 --traces http://127.0.0.1:1/", code: failure},
 	{name: "a merge over a state", args: "shard merge a.state -o a.state", code: failure,
 		files: map[string]string{"a.state": ""}},
 	{name: "a model over a state", args: "shard finish a.state -o a.state", code: failure,

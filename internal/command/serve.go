@@ -1,8 +1,9 @@
-package main
+package command
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/grpc"
 	"github.com/bochner-ml/bochner/serve/ui"
 )
 
@@ -63,6 +63,12 @@ Example: bochner serve adult=runs/adult/model.bochner rents/ --addr :8443 --tls-
 const servingGarbage = 400
 
 func (c serveCommand) Run(s *session) error {
+	switch {
+	case c.GRPCAddr != "" && s.ServeGRPC == nil:
+		return fmt.Errorf("--grpc-addr: %w", errLeftOut)
+	case c.Traces != "" && s.Trace == nil:
+		return fmt.Errorf("--traces: %w", errLeftOut)
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(servingGarbage)
 	}
@@ -105,12 +111,12 @@ func (c serveCommand) Run(s *session) error {
 	var handler http.Handler = server
 	if c.Traces != "" {
 		var end func()
-		if handler, end, err = traced(s.ctx, server, c.Traces, o.Version); err != nil {
+		if handler, end, err = s.Trace(s.ctx, server, c.Traces, o.Version); err != nil {
 			return err
 		}
 		defer end()
 	}
-	return c.answer(s.ctx, server, handler, l)
+	return c.answer(s, server, handler, l)
 }
 
 // listeners are the listeners of the server; grpc is nil if not enabled.
@@ -148,8 +154,8 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 }
 
 // answer serves requests until the context ends or one of the protocols fails.
-func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
-	ctx, stop := context.WithCancel(ctx)
+func (c serveCommand) answer(s *session, models *serve.Server, handler http.Handler, l listeners) error {
+	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()
 	o := serve.ListenOptions{Handler: handler, Hosts: c.Host, MaxConnections: c.Connections, DrainDelay: c.Drain,
 		ShutdownTimeout: c.Grace, CertFile: c.TLSCert, KeyFile: c.TLSKey, Reflection: c.GRPCReflection}
@@ -159,7 +165,7 @@ func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler 
 			other <- nil
 			return
 		}
-		err := grpc.Serve(ctx, models, l.grpc, o)
+		err := s.ServeGRPC(ctx, models, l.grpc, o)
 		if err != nil {
 			stop()
 		}

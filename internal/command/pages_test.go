@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -167,7 +167,7 @@ func (p *quotedPage) compare(what string, got, want []string) bool {
 		}
 	}
 	if !same && !*update {
-		p.t.Errorf("%s prints\n%s\nthe page shows\n%s\n(go test ./cmd/bochner -run TestPages -update writes it)", what,
+		p.t.Errorf("%s prints\n%s\nthe page shows\n%s\n(go test ./internal/command -run TestPages -update writes it)", what,
 			strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	return same

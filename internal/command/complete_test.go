@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ const asCommand = "BOCHNER_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		main()
+		Main(Parts{})
 	}
 	os.Exit(m.Run())
 }

@@ -1,8 +1,7 @@
-package main
+package command
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,8 +62,11 @@ func (f *stateFile) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check returns an error if writing the file would replace an input.
-func (f stateFile) check(inputs ...string) error {
+// check returns an error if the file cannot be written, or would replace an input.
+func (s *session) check(f stateFile, inputs ...string) error {
+	if err := s.Stores.Check(string(f)); err != nil {
+		return err
+	}
 	return rowfile.CheckOutput(strings.TrimPrefix(string(f), "file://"), inputs...)
 }
 
@@ -86,12 +88,12 @@ func (c shardFitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Out.check(append([]string{c.Spec, c.From, c.Data}, spec.Data.Train...)...); err != nil {
+	if err := s.check(c.Out, append([]string{c.Spec, c.From, c.Data}, spec.Data.Train...)...); err != nil {
 		return err
 	}
 	o := shardfit.Options{Shard: c.Shard.index, Shards: c.Shard.of, Data: c.Data}
 	if c.From != "" {
-		if o.From, err = readState(s.ctx, c.From); err != nil {
+		if o.From, err = s.readState(c.From); err != nil {
 			return err
 		}
 	}
@@ -107,7 +109,7 @@ func (c shardFitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.ctx, string(c.Out), state.Write); err != nil {
+	if err := s.Stores.Write(s.ctx, string(c.Out), state.Write); err != nil {
 		return err
 	}
 	if s.json {
@@ -140,11 +142,11 @@ func (shardMergeCommand) Help() string {
 }
 
 func (c shardMergeCommand) Run(s *session) error {
-	merged, err := mergeStates(s.ctx, c.States, c.Out)
+	merged, err := s.mergeStates(c.States, c.Out)
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.ctx, string(c.Out), merged.Write); err != nil {
+	if err := s.Stores.Write(s.ctx, string(c.Out), merged.Write); err != nil {
 		return err
 	}
 	missing := merged.Missing()
@@ -161,26 +163,26 @@ func (c shardMergeCommand) Run(s *session) error {
 
 // mergeStates merges the states that the patterns match; out must be none of them. It reads the
 // states sequentially; at most two are in memory.
-func mergeStates(ctx context.Context, patterns []string, out stateFile) (merged *shardfit.State, err error) {
-	files, err := store.Expand(ctx, stores, patterns)
+func (s *session) mergeStates(patterns []string, out stateFile) (merged *shardfit.State, err error) {
+	files, err := store.Expand(s.ctx, s.Stores, patterns)
 	if err != nil {
 		return nil, err
 	}
-	if err := out.check(files...); err != nil {
+	if err := s.check(out, files...); err != nil {
 		return nil, err
 	}
 	for k, name := range files {
-		next, err := readState(ctx, name)
+		next, err := s.readState(name)
 		if err != nil {
 			return nil, err
 		}
 		if k == 0 {
-			if merged, err = shardfit.Merge(ctx, next); err != nil {
+			if merged, err = shardfit.Merge(s.ctx, next); err != nil {
 				return nil, mergeError(err, files[:1])
 			}
 			continue
 		}
-		if merged, err = shardfit.Merge(ctx, merged, next); err != nil {
+		if merged, err = shardfit.Merge(s.ctx, merged, next); err != nil {
 			return nil, mergeError(err, []string{files[0], name})
 		}
 	}
@@ -207,7 +209,7 @@ func (shardFinishCommand) Help() string {
 }
 
 func (c shardFinishCommand) Run(s *session) error {
-	state, err := mergeStates(s.ctx, c.State, c.Out)
+	state, err := s.mergeStates(c.State, c.Out)
 	if err != nil {
 		return err
 	}
@@ -219,7 +221,7 @@ func (c shardFinishCommand) Run(s *session) error {
 	if out.Next != nil {
 		write = out.Next.Write
 	}
-	if err := writeFile(s.ctx, string(c.Out), write); err != nil {
+	if err := s.Stores.Write(s.ctx, string(c.Out), write); err != nil {
 		return err
 	}
 	if s.json {
@@ -260,8 +262,8 @@ func columnsAre(names []string) string {
 }
 
 // readState reads a file that shard fit, merge or finish wrote.
-func readState(ctx context.Context, name string) (*shardfit.State, error) {
-	content, err := readFile(ctx, name)
+func (s *session) readState(name string) (*shardfit.State, error) {
+	content, err := s.readFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -276,16 +278,11 @@ func readState(ctx context.Context, name string) (*shardfit.State, error) {
 }
 
 // readFile returns the content of a file or URL.
-func readFile(ctx context.Context, name string) ([]byte, error) {
-	file, err := stores.Read(ctx, name)
+func (s *session) readFile(name string) ([]byte, error) {
+	file, err := s.Stores.Read(s.ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	content, err := memory.ReadAll(file)
 	return content, errors.Join(err, file.Close())
-}
-
-// writeFile writes a file atomically.
-func writeFile(ctx context.Context, name string, write func(w io.Writer) error) error {
-	return stores.Write(ctx, name, write)
 }
