@@ -17,7 +17,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -195,19 +194,26 @@ func TestManyAtOnce(t *testing.T) {
 	idle(t, s)
 }
 
+// hasMetrics reports whether the metrics of a server have all these samples.
+func hasMetrics(t *testing.T, s *serve.Server, samples ...string) bool {
+	t.Helper()
+	var text strings.Builder
+	if err := s.WriteMetrics(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range samples {
+		if !strings.Contains(text.String(), "\n"+one+"\n") {
+			return false
+		}
+	}
+	return true
+}
+
 // idle waits until no request is in progress.
 func idle(t *testing.T, s *serve.Server) {
 	t.Helper()
 	until(t, func() bool {
-		err := testutil.CollectAndCompare(s,
-			strings.NewReader(`# HELP bochner_request_memory_bytes Memory that bodies, rows and answers of requests have.
-# TYPE bochner_request_memory_bytes gauge
-bochner_request_memory_bytes 0
-# HELP bochner_requests_in_flight Requests that have come and are not answered.
-# TYPE bochner_requests_in_flight gauge
-bochner_requests_in_flight 0
-`), "bochner_request_memory_bytes", "bochner_requests_in_flight")
-		return err == nil
+		return hasMetrics(t, s, "bochner_request_memory_bytes 0", "bochner_requests_in_flight 0")
 	})
 }
 
@@ -328,13 +334,9 @@ func TestLogsAndMetrics(t *testing.T) {
 			t.Errorf("wanted %s in %s", want, &log)
 		}
 	}
-	if err := testutil.CollectAndCompare(s,
-		strings.NewReader(`# HELP bochner_requests_total Requests answered, by model, route and status.
-# TYPE bochner_requests_total counter
-bochner_requests_total{code="NotFound",model="",route="grpc_infer"} 1
-bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
-`), "bochner_requests_total"); err != nil {
-		t.Error(err)
+	if !hasMetrics(t, s, `bochner_requests_total{model="",route="grpc_infer",code="NotFound"} 1`,
+		`bochner_requests_total{model="rent",route="grpc_infer",code="OK"} 1`) {
+		t.Error("the requests are not counted")
 	}
 }
 
