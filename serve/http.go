@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // Routes by the end of a path.

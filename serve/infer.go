@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
-// Admission is a request that the server has admitted. Package serve/grpc uses it.
+// Admission is a request that the server has admitted. Package distributed/grpc uses it.
 type Admission struct {
 	server *Server
 	memory reservation

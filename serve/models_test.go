@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // opened returns a server with loaded model files.

@@ -7,19 +7,11 @@
 //
 // The exit code is 0 on success, 1 on failure with one message on standard error, 2 for a usage error, and
 // 130 after an interrupt (Ctrl-C or SIGTERM).
+//
+// This is the command without stores of objects, drivers of databases, gRPC and traces, whose dependencies are large.
+// The released one, distributed/cmd/bochner, has them.
 package main
 
-import (
-	"github.com/bochner-ml/bochner/distributed/store"
-	"github.com/bochner-ml/bochner/distributed/store/s3"
-	"github.com/bochner-ml/bochner/internal/command"
-	"github.com/bochner-ml/bochner/serve/grpc"
-)
+import "github.com/bochner-ml/bochner/internal/command"
 
-// parts are all parts of the command; the drivers of databases register themselves.
-var parts = command.Parts{
-	Stores:    store.Schemes{"s3": s3.New(), "gs": googleStorage()},
-	ServeGRPC: grpc.Serve, Trace: traced,
-}
-
-func main() { command.Main(parts) }
+func main() { command.Main(command.Parts{}) }

@@ -20,7 +20,7 @@ type serveCommand struct {
 	Models []string `arg:"" files:"" name:"model" help:"Model file, NAME=FILE to set its name, or a directory with a file for each version."`
 
 	Addr      string        `default:"localhost:8080" placeholder:"HOST:PORT" help:"Address to listen on; :8080 is all addresses of the host. Default: ${default}."`
-	GRPCAddr  string        `name:"grpc-addr" placeholder:"HOST:PORT" help:"Address of the gRPC server. Default: none."`
+	GRPCAddr  string        `name:"grpc-addr" placeholder:"HOST:PORT" help:"Address of the gRPC server, in the complete command. Default: none."`
 	Period    time.Duration `default:"5s" help:"Interval of the checks for changed model files. Default: ${default}."`
 	TokenFile string        `files:"" placeholder:"FILE" help:"File with the token required by all requests except health checks."`
 	Host      []string      `placeholder:"NAME" help:"Public host name of the server that requests may use without a token."`
@@ -31,7 +31,7 @@ type serveCommand struct {
 	UI             bool `name:"ui" help:"Serve pages to try the models in a browser, at / and below /ui/."`
 	GRPCReflection bool `name:"grpc-reflection" help:"Enable gRPC server reflection."`
 
-	Traces string `placeholder:"URL" help:"Collector of OpenTelemetry traces, OTLP over HTTP: http://localhost:4318/v1/traces."`
+	Traces string `placeholder:"URL" help:"Collector of OpenTelemetry traces, OTLP over HTTP, in the complete command: http://localhost:4318/v1/traces."`
 
 	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Maximum size of a request body, uncompressed. Default: ${default}."`
 	MaxRows     int           `default:"10000" placeholder:"N" help:"Maximum number of rows of a request. Default: ${default}."`

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/serve/ui"
 	"github.com/bochner-ml/bochner/transformer"
 )

@@ -34,6 +34,5 @@ var Files = map[string][]string{
 		"model", "batch", "prediction", "prediction_json", "outputs", // a model and its predictions
 		"row_reader", "inputs", "json", "error", // rows that come in
 	},
-	"serve/grpc": {"grpc", "methods", "infer", "health", "call", "message"},
-	"serve/ui":   {"ui", "page", "result", "effects", "form", "format"},
+	"serve/ui": {"ui", "page", "result", "effects", "form", "format"},
 }
