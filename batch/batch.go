@@ -44,13 +44,15 @@ type Fitter interface {
 // Sharer is a spec with parameters, such as a penalty, in which candidates that share work may differ.
 type Sharer interface {
 	// Shared returns the spec with these parameters set to zero. Candidates with equal results may share
-	// work; a new field of the spec thus separates candidates.
+	// work; a new field of the spec thus separates candidates. The sums of their first pass over a
+	// stream are equal.
 	Shared() any
 }
 
 // Job is a set of candidates to be fitted on folds of the same rows.
 type Job struct {
 	Data       datasets.Set   // the rows, before Maps if they are set
+	Stream     *Stream        // the rows if they are not in memory; Data and the folds are then empty
 	Shape      datasets.Shape // of Data, for PlanBatch
 	Folds      []datasets.Fold
 	Candidates []Candidate
@@ -68,8 +70,18 @@ type Job struct {
 	Include func(candidate, fold int) bool
 	// FitOne fits one candidate on one fold without sharing. It is set whenever Maps is.
 	FitOne func(ctx context.Context, candidate, fold int) Outcome
+	// Predict returns those outputs of a separately fitted or streamed candidate that Yield reads; nil
+	// returns all outputs.
+	Predict func(ctx context.Context, fitted any, X mat.Matrix) (model.Prediction, error)
 	// Yield receives the outcomes.
 	Yield func(candidate, fold int, out Outcome) error
+}
+
+// Stream contains rows that are not in memory. Each row tests one fold and trains the others.
+type Stream struct {
+	Source datasets.Source
+	Fold   func(row int) int // fold that tests on a row
+	Rows   []int             // number of test rows of each fold
 }
 
 // Candidate is an estimator and its features: all columns of the rows if Width is 0, else the first

@@ -20,8 +20,12 @@ import (
 )
 
 // FitBatch fits the candidates of a job by type: together by the FitBatch of a [batch.Fitter], else
-// separately, j.Workers fits at a time as far as j.Memory allows.
+// separately, j.Workers fits at a time as far as j.Memory allows. On a stream, candidates share the
+// passes of a [PassEstimator]; others must be a [BlockEstimator].
 func FitBatch(ctx context.Context, j batch.Job) (shared []string, err error) {
+	if j.Stream != nil {
+		return fitStream(ctx, j)
+	}
 	for _, part := range byType(j) {
 		fitter, ok := part.Candidates[0].Estimator.(batch.Fitter)
 		var names []string
@@ -149,7 +153,7 @@ func fitSplit(ctx context.Context, j batch.Job, candidate, fold int, rows joint.
 	if err != nil {
 		out.Err = rows.Train.Locate(err, 0)
 	} else {
-		out.Prediction, err = Predict(ctx, fitted, rows.Test, Request{})
+		out.Prediction, err = predictFor(ctx, j, fitted, rows.Test)
 		out.Err = j.Data.AtRows(err, j.Folds[fold].Test)
 		var r Reporter
 		if As(fitted, &r) {

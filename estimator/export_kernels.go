@@ -32,7 +32,10 @@ func (f *kernelClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.
 // ExportModel adds to g the means of all targets, and their deviations: a quadratic form in the features, with the
 // inverse of L, of which the entries may be large.
 func (f *FittedGaussianProcess) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	features := f.features.export(g, rows)
+	features, err := f.features.export(g, rows)
+	if err != nil {
+		return graph.Prediction{}, err
+	}
 	out := g.Regression(f.linear.export(g, features))
 	D := len(f.mean)
 	inverse := kern.Dense(D, D, D, make([]float64, D*D))
@@ -57,15 +60,22 @@ func (f *FittedGaussianProcess) ExportModel(g *graph.Graph, rows graph.Value) (g
 
 // ExportModel adds to g the functions.
 func (f *sampledFunctions) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.Regression(f.linear.export(g, f.features.export(g, rows))), nil
+	features, err := f.features.export(g, rows)
+	if err != nil {
+		return graph.Prediction{}, err
+	}
+	return g.Regression(f.linear.export(g, features)), nil
 }
 
 // export adds to g the features of rows.
-func (k *kernelFeatures) export(g *graph.Graph, rows graph.Value) graph.Value {
-	if k.name == linearKernel {
-		return rows
+func (k *kernelFeatures) export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	switch {
+	case k.name == linearKernel:
+		return rows, nil
+	case k.own != nil:
+		return graph.Value{}, k.own.Kernel.CheckExport(k.name)
 	}
-	return k.of.Export(g, rows)
+	return k.of.Export(g, rows), nil
 }
 
 // ExportModel adds to g the targets, or class, scores and probabilities.

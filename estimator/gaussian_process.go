@@ -35,6 +35,12 @@ import (
 // and Shape are those of [KernelRidge]; kernel linear uses the inputs, such as the features of a
 // preceding step. Standardize the inputs first.
 //
+// Kernels of the caller, which are precomputed (the training rows are a Gram matrix) and those of
+// [kernel.Register], are used exactly: z are their Nyström features with all training rows as landmarks, or
+// with Features rows that randomly pivoted Cholesky selects. Noise and amplitude can be learned, γ cannot.
+// The deviations add amplitude·(k(x, x) − z(x)'z(x)), what the landmarks leave of the variance; for
+// precomputed k(x, x) must be the same number for all rows. Sampled functions do not have it.
+//
 // Optimize names the parameters that maximize the evidence, which is the marginal likelihood of the
 // targets:
 //
@@ -69,7 +75,8 @@ import (
 // per row, a deviation D² more.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, constant
-// targets if their noise is learned, and a list of γ whose length is not the number of columns.
+// targets if their noise is learned, a list of γ whose length is not the number of columns, and a
+// kernel of the caller that is not finite, symmetric and positive definite at the landmarks.
 //
 // Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapters 2 and
 // 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010; Liu and
@@ -103,7 +110,7 @@ const linearKernel = "linear"
 // Params declares the hyperparameters.
 func (s *GaussianProcess) Params(l *param.List) {
 	s.Kernel.Declare(l, "covariance of the function; linear takes the inputs as features",
-		append(slices.Clip(spectral.FourierKernels), linearKernel)...)
+		append(slices.Clip(spectral.FourierKernels), linearKernel, string(kernel.Precomputed))...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
 	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
@@ -137,6 +144,10 @@ func (s *GaussianProcess) Params(l *param.List) {
 			}
 			return problem
 		}
+		width := s.learns("gamma") || s.learns("scales")
+		if s.Kernel.IsOwn() && width && !slices.Equal(s.Optimize, NewGaussianProcess().Optimize) {
+			return fmt.Errorf("noise and amplitude for kernel: %s, which has no gamma", s.Kernel)
+		}
 		return nil
 	})
 }
@@ -146,7 +157,7 @@ func (s GaussianProcess) learns(name string) bool { return slices.Contains(s.Opt
 
 // learnsKernel reports whether the evidence chooses γ.
 func (s GaussianProcess) learnsKernel() bool {
-	return s.Kernel != linearKernel && (s.learns("gamma") || s.learns("scales"))
+	return s.Kernel != linearKernel && !s.Kernel.IsOwn() && (s.learns("gamma") || s.learns("scales"))
 }
 
 // learnsNoise and learnsAmplitude report whether the evidence chooses these.
@@ -260,11 +271,16 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 		D, mapped = float64(shape.Cols), 0
 	}
 	const values = 10 // of D³, for eigenvalues; measured
+	if s.Kernel.IsOwn() {
+		const value = 250 // flops of a kernel value
+		D = min(D, max(n, 1))
+		mapped = D*(value+D) + D*D*D/max(n, 1)
+	}
 	cost := datasets.Cost{OutputWidth: max(shape.Outputs, 1), Passes: 1}
 	cost.Flops = n*(mapped+D*D) + values*D*D*D + 2*D*t*(n+D)
 	numbers := 3*D*D + 6*D*t + 1024*D + float64(shape.Cols)*D
 	if !s.learnsKernel() {
-		if s.Gamma.Rule() != "" && s.Kernel != linearKernel {
+		if s.Gamma.Rule() != "" && s.Kernel != linearKernel || s.Kernel.IsOwn() {
 			cost.Passes++
 		}
 		cost.Bytes = design.Float64Bytes(numbers)

@@ -8,8 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/fourier"
+	"github.com/bochner-ml/bochner/internal/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
@@ -64,13 +66,23 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 	}
 	t := f.outputs()
 	mean, std := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
-	parts := make([]float64, n)
-	err := f.each(ctx, X, func(lo int, Z mat.Matrix) error {
+	parts, err := f.unexplained(ctx, X)
+	if err != nil {
+		return Prediction{}, err
+	}
+	err = f.each(ctx, X, func(lo int, Z mat.Matrix) error {
 		m, _ := Z.Dims()
 		if err := f.score(ctx, mean.RawMatrix().Data[lo*t:(lo+m)*t], Z); err != nil {
 			return err
 		}
-		return relativeVariances(ctx, parts[lo:lo+m], Z, f.mean, f.weight, f.lower)
+		left := parts[lo : lo+m]
+		for i := range m {
+			if left[i] > 0 {
+				row := Z.(*mat.Dense).RawRowView(i)
+				left[i] = max(0, left[i]-f.amplitude[0]/f.noise[0]*kern.Dot(row, row))
+			}
+		}
+		return relativeVariances(ctx, left, Z, f.mean, f.weight, f.lower)
 	})
 	if err != nil {
 		return Prediction{}, err
@@ -86,7 +98,29 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 	return Prediction{Values: mat.Col(nil, 0, mean), Targets: mean, Std: mat.Col(nil, 0, std), StdTargets: std}, nil
 }
 
-// relativeVariances writes 1 + 1/weight + x̃'(LL')⁻¹x̃ for each row x of X to dst: the variance of
+// unexplained returns amplitude/noise·k(x, x) of the rows of X for a kernel of the caller, of which the features
+// have a part only, and zeros for other kernels.
+func (f *FittedGaussianProcess) unexplained(ctx context.Context, X mat.Matrix) (out []float64, err error) {
+	n, _ := X.Dims()
+	k := f.features
+	switch {
+	case k.own == nil:
+		return make([]float64, n), nil
+	case k.name == string(kernel.Precomputed):
+		out = slices.Repeat([]float64{k.diagonal}, n)
+	default:
+		if X, err = checkInputs(ctx, X, f.InputWidth()); err != nil {
+			return nil, err
+		}
+		if out, err = k.own.Diagonal(design.ToFloat64(X)); err != nil {
+			return nil, err
+		}
+	}
+	kern.Scale(f.amplitude[0]/f.noise[0], out) // the ratio of all targets
+	return out, nil
+}
+
+// relativeVariances adds 1 + 1/weight + x̃'(LL')⁻¹x̃ for each row x of X to dst: the variance of
 // a new observation relative to that of the noise. Weight 0 means no intercept.
 func relativeVariances(ctx context.Context, dst []float64, X mat.Matrix, mean []float64, weight float64,
 	lower *mat.Dense) error {
@@ -112,7 +146,7 @@ func relativeVariances(ctx context.Context, dst []float64, X mat.Matrix, mean []
 			if weight > 0 {
 				variance += 1 / weight
 			}
-			dst[lo+i] = variance
+			dst[lo+i] += variance
 		}
 	}
 	return nil
@@ -275,6 +309,9 @@ type kernelFeatures struct {
 	nu, shape float64
 	gamma     []float64
 	of        fourier.Map
+
+	own      *kernelridge.OwnFeatures // of a kernel of the caller, nil for others
+	diagonal float64                  // k(x, x) of precomputed
 }
 
 // finish makes the map of the draws.
@@ -288,11 +325,17 @@ func (k *kernelFeatures) outputWidth() int {
 	if k.name == linearKernel {
 		return k.width
 	}
+	if k.own != nil {
+		return k.own.Width()
+	}
 	return k.of.Width()
 }
 
 // mapTo writes the features of rows, dense in float64 or sparse.
 func (k *kernelFeatures) mapTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	if k.own != nil {
+		return k.own.Transform(ctx, dst, X)
+	}
 	return k.of.Float64.Transform(ctx, design.View(dst), X)
 }
 
@@ -307,13 +350,17 @@ func (k *kernelFeatures) state(s *model.State) {
 		s.Require(k.width > 0, "there are no inputs")
 		return
 	}
+	kernel, known := spectral.FourierKernel(k.name, spectral.Shape{Nu: k.nu, Alpha: k.shape})
+	if s.Err() == nil && !known {
+		k.ownState(s)
+		return
+	}
 	draws := k.of.Draws
 	s.Matrix("base", &draws.Base)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	kernel, known := spectral.FourierKernel(k.name, spectral.Shape{Nu: k.nu, Alpha: k.shape})
-	s.Require(known && spectral.IsResolved(k.name, len(k.gamma)), "the kernel is not known")
+	s.Require(spectral.IsResolved(k.name, len(k.gamma)), "the kernel is not known")
 	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma),
 		"frequencies and gamma do not fit")
 	s.Require(!slices.ContainsFunc(append([]float64{k.nu, k.shape}, k.gamma...),
@@ -328,6 +375,26 @@ func (k *kernelFeatures) state(s *model.State) {
 			s.Fail("%v", err)
 		}
 	}
+}
+
+// ownState serializes the landmarks of a kernel of the caller.
+func (k *kernelFeatures) ownState(s *model.State) {
+	stored := landmarks.Stored{}
+	if !s.Restoring() {
+		stored = k.own.Stored()
+	}
+	stored.State(s)
+	s.Float("diagonal", &k.diagonal)
+	if !s.Restoring() || s.Err() != nil {
+		return
+	}
+	var err error
+	if k.own, err = kernelridge.RestoreOwnFeatures(kernel.Name(k.name), stored); err != nil {
+		s.Fail("%v", err)
+		return
+	}
+	s.Require(len(k.gamma) == k.own.Inputs(), "landmarks and gamma do not fit")
+	s.Require(k.diagonal >= 0 && k.diagonal <= math.MaxFloat64, "the diagonal is not a number ≥ 0")
 }
 
 // State serializes the model.

@@ -2,12 +2,14 @@ package estimator
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/evidence"
@@ -17,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -46,6 +49,10 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 	if s.Kernel == linearKernel {
 		return &kernelFeatures{name: string(s.Kernel), width: r.Cols}, learnedWidths{}, nil
 	}
+	if s.Kernel.IsOwn() {
+		f, err := s.ownFeatures(ctx, src)
+		return f, learnedWidths{}, err
+	}
 	k, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	var w learnedWidths
 	var err error
@@ -59,6 +66,35 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 	}
 	f, err := s.draw(ctx, k, w.gamma)
 	return f, w, err
+}
+
+// ownFeatures returns the features of a kernel of the caller.
+func (s GaussianProcess) ownFeatures(ctx context.Context, src datasets.Source) (*kernelFeatures, error) {
+	set, err := datasets.ReadAll(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	own, rows, err := kernelridge.NewOwnFeatures(ctx, s.Kernel, set, s.Features, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	f := &kernelFeatures{name: string(s.Kernel), nu: s.Nu, shape: s.Shape, gamma: rows.Gamma, own: own}
+	if s.Kernel != kernel.Precomputed {
+		return f, nil
+	}
+	diagonal, err := own.Diagonal(rows.X)
+	if err != nil {
+		return nil, err
+	}
+	f.diagonal = diagonal[0]
+	for i, v := range diagonal {
+		if math.Abs(v-f.diagonal) > pairwise.SymmetryTol*math.Abs(f.diagonal) {
+			return nil, set.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("kernel: precomputed: the diagonal of the Gram matrix "+
+				"must be the same number for all rows, got %v and %v; divide each value by the root of the two on the diagonal",
+				f.diagonal, v)}, 0)
+		}
+	}
+	return f, nil
 }
 
 // draw draws the features for a γ of each input.

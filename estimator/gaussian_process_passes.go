@@ -141,6 +141,9 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 	if s.Kernel == linearKernel {
 		return sums, nil
 	}
+	if s.Kernel.IsOwn() {
+		return nil, fmt.Errorf("%w: kernel %s needs all rows", datasets.ErrNoPasses, s.Kernel)
+	}
 	errLearned := fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]",
 		datasets.ErrNoPasses)
 	if s.learnsKernel() {

@@ -134,16 +134,3 @@ func (l *passState) State(s *model.State) { l.sums.state(s) }
 
 // errDifferentRows reports a pass over other rows than the previous one.
 var errDifferentRows = errors.New("these are not the rows of the pass before")
-
-// StatisticsSpec returns the spec with the default Alpha: specs that differ in Alpha only have the
-// same sums of products.
-func (s Ridge) StatisticsSpec() Estimator {
-	s.Alpha = NewRidge().Alpha
-	return s
-}
-
-// StatisticsSpec returns the spec with the default Alpha.
-func (s RidgeClassifier) StatisticsSpec() Estimator {
-	s.Alpha = NewRidgeClassifier().Alpha
-	return s
-}

@@ -223,8 +223,8 @@ func (e examination) bestBaseline() (string, error) {
 // importance measures which inputs matter, and how the first of them do.
 func (e examination) importance(ctx context.Context) error {
 	repeats, fitted := e.data.spec.Report.Importance.Repeats, pipeline.Find(e.model)
-	if repeats == 0 || fitted == nil || e.data.Task.Unsupervised() {
-		return nil
+	if repeats == 0 || fitted == nil || e.data.Task.Unsupervised() || e.data.spec.Data.Gram.Given() {
+		return nil // a column of kernel values cannot change without the others
 	}
 	_, inputs := e.evaluated.on.Dims()
 	_, products := e.widths(fitted.Spec())
@@ -268,7 +268,8 @@ func (e examination) importance(ctx context.Context) error {
 // importance is switched off.
 func (e examination) explainable() (inputs, features float64, ok bool) {
 	fitted := pipeline.Find(e.model)
-	if e.data.spec.Report.Importance.Repeats == 0 || fitted == nil || e.data.Task == datasets.Clustering {
+	if e.data.spec.Report.Importance.Repeats == 0 || fitted == nil || e.data.Task == datasets.Clustering ||
+		e.data.spec.Data.Gram.Given() {
 		return 0, 0, false
 	}
 	_, cols := e.evaluated.on.Dims()

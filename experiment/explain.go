@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -44,6 +45,9 @@ type explanations struct {
 func (m *opened) explanations(ctx context.Context, o Options) (*explanations, error) {
 	if m.Task == datasets.Clustering {
 		return nil, errors.New("experiment: cannot explain a clustering: its output is not a quantity")
+	}
+	if config.Precomputed(m.Spec()) {
+		return nil, errors.New("experiment: cannot explain a model of kernel: precomputed: its inputs are kernel values")
 	}
 	if o.Explain.Background < 0 {
 		return nil, fmt.Errorf("experiment: background must be ≥ 1, or 0 for %d, got %d", inspection.DefaultBackground,

@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
-	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 // fitted is the model of a run.
@@ -81,7 +80,6 @@ func gridSearch(data *loaded, set datasets.Set, out *outputs) gridsearch.Search 
 	if data.Streamed {
 		search.Splitter = data.spec.StreamedFolds()
 	}
-	search.Memory = memory.Available() / 2
 	search.Journal = out.folder.Journal(journalKey(data.spec, out.result.SHA256))
 	return search
 }

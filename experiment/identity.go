@@ -32,10 +32,10 @@ func digestsOf(ctx context.Context, spec Spec) (sum digests, err error) {
 	}
 	train, test := data.Where()
 	for _, part := range []struct {
-		of   reader.Paths
-		path string
-		to   *string
-	}{{train, "data.train", &sum.Train}, {test, "data.test", &sum.Test}} {
+		of         reader.Paths
+		path, gram string
+		to         *string
+	}{{train, "data.train", data.Gram.Train, &sum.Train}, {test, "data.test", data.Gram.Test, &sum.Test}} {
 		if db := data.Asked; db != nil {
 			if *part.to, err = db.Digest(ctx, part.of...); err != nil {
 				return sum, dataload.ErrorOf(ctx, spec, part.path, err)
@@ -47,6 +47,9 @@ func digestsOf(ctx context.Context, spec Spec) (sum digests, err error) {
 		if err != nil {
 			return sum, fmt.Errorf("experiment: %w", err)
 		}
+		if part.gram != "" {
+			list = append(list, part.gram)
+		}
 		if *part.to, err = files.Digest(ctx, file, list...); err != nil {
 			return sum, err
 		}
@@ -57,7 +60,7 @@ func digestsOf(ctx context.Context, spec Spec) (sum digests, err error) {
 // filesNow returns the file information of the data files.
 func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	out := map[string]fs.FileInfo{}
-	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
+	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test, s.Data.Gram.Files()} {
 		file := dataload.Files(s.Data)
 		list, err := file.List(paths)
 		if err != nil {

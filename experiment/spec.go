@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/validate"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Load reads and validates an experiment file with overridden values. The error is a
@@ -56,6 +57,10 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 		m, err := openModel(o.Continue)
 		if err != nil {
 			return Spec{}, err
+		}
+		if d.Spec.Data.Gram.Given() {
+			return Spec{}, param.FieldErrors{d.Spec.Locate("data.gram", param.FieldError{Problem: "Gram matrices do not support " +
+				"incremental learning: they have other columns with other training rows"})}
 		}
 		d.Spec.Data.Known = m.known()
 	}

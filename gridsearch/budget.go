@@ -21,11 +21,11 @@ var errTimedOut = errors.New("not reached within the time budget")
 // journal does not contain those, so another run continues with them.
 func (r *run) evaluateUntilDeadline(parent context.Context) error {
 	if r.deadline.IsZero() {
-		return r.fitter.fit(parent)
+		return r.fit(parent)
 	}
 	ctx, cancel := context.WithDeadlineCause(parent, r.deadline, errTimedOut)
 	defer cancel()
-	err := r.fitter.fit(ctx)
+	err := r.fit(ctx)
 	if err == nil || r.fatal != nil || parent.Err() != nil || context.Cause(ctx) != errTimedOut {
 		return err
 	}

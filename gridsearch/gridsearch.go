@@ -102,9 +102,9 @@ type Search struct {
 	// ignore it.
 	Workers int
 	// Memory bounds the bytes of concurrent fits, by the costs that the estimator declares
-	// ([datasets.CostEstimator]) and the size of the rows; 0 means no bound. A candidate that needs
-	// more, or more than is available, is an error before work starts. Estimators that share work
-	// ignore it.
+	// ([datasets.CostEstimator]) and the size of the rows; 0 means half of the available memory. A
+	// candidate that needs more is an error before work starts. Estimators that share work ignore it,
+	// except on a stream.
 	Memory int64
 
 	// Journal is the path of a file that records each finished fit; "" means none. A search resumes

@@ -105,6 +105,39 @@ func (r *run) head() journal.Head {
 			}
 		}),
 	}
-	r.fitter.identify(sums)
+	sums["folds"], sums["data"] = journal.Sum(r.writeFolds), journal.Sum(r.writeData)
 	return journal.Head{Journal: journalKind, Version: journalVersion, Sums: sums}
+}
+
+// writeFolds writes the identity of the folds.
+func (r *run) writeFolds(w hash.Hash) {
+	if r.stream != nil {
+		by := r.search.hashFolds()
+		fmt.Fprintf(w, "hash %d %d", by.Folds, by.Seed)
+	}
+	for _, f := range r.folds {
+		if r.stream == nil {
+			journal.Numbers(w, f.Train)
+			journal.Numbers(w, f.Test)
+		}
+	}
+}
+
+// writeData writes the identity of the rows, by the targets if they are streamed.
+func (r *run) writeData(w hash.Hash) {
+	if r.stream == nil {
+		journal.Rows(w, r.data)
+		return
+	}
+	fmt.Fprintf(w, "%v\n", r.data.Schema)
+	for _, t := range r.scorer.truth {
+		for _, list := range [][]float64{t.YTrue, t.Weights} {
+			for _, v := range list {
+				fmt.Fprintf(w, "%x ", math.Float64bits(v))
+			}
+		}
+		if t.YTrueTargets != nil {
+			fmt.Fprintf(w, "%x ", t.YTrueTargets.RawMatrix().Data)
+		}
+	}
 }

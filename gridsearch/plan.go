@@ -54,7 +54,7 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 // bytesAtOnce returns the memory of the fits of the round: what the batch fitter declares, else the
 // sum of the largest concurrent fits within the bound. The folds of one candidate may run
 // concurrently.
-func (r *inMemory) bytesAtOnce() (bytes int64) {
+func (r *run) bytesAtOnce() (bytes int64) {
 	j := r.job()
 	if fitter, ok := r.search.Estimator.(batch.Fitter); ok {
 		if bytes, err := fitter.PlanBatch(j); err == nil {
@@ -72,8 +72,5 @@ func (r *inMemory) bytesAtOnce() (bytes int64) {
 		bytes += used[i] * int64(concurrent)
 		workers -= concurrent
 	}
-	if r.search.Memory > 0 {
-		bytes = min(bytes, r.search.Memory)
-	}
-	return bytes
+	return min(bytes, r.memory)
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -57,27 +57,17 @@ type stage struct {
 	leader     leader
 }
 
-// fitter does the fits of a run on its rows.
-type fitter interface {
-	// fit does the pending fits of the round.
-	fit(ctx context.Context) error
-	// refit fits the chosen candidate, or its replacement, to all rows.
-	refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error)
-	// refuse returns an error if candidates need more than the available memory.
-	refuse(candidates []candidate) error
-	// identify adds checksums of the rows and the folds.
-	identify(sums map[string]string)
-}
-
 // run is the state of a search.
 type run struct {
 	search    Search
 	proposer  proposer
-	fitter    fitter
-	data      datasets.Set // without rows for a stream
+	data      datasets.Set  // without rows for a stream
+	rows      datasets.Set  // training rows: data, without the targets if they only score
+	stream    *batch.Stream // nil if the rows are in memory
 	fullFolds []datasets.Fold
 	scorer    *scorer
-	planOnly  bool // whether the run only plans, without fits
+	memory    int64 // limit in bytes
+	planOnly  bool  // whether the run only plans, without fits
 
 	stage                  // of the current round
 	earlierStages []stage  // with less of the resource
@@ -151,7 +141,10 @@ func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 
 // newRun returns a run after checking candidates and metrics against the data.
 func (s Search) newRun(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
-	r = &run{search: s, round: -1}
+	r = &run{search: s, round: -1, memory: s.Memory}
+	if r.memory == 0 {
+		r.memory = memory.Available() / 2
+	}
 	proposer, errs := s.begin(limit)
 	list, more := s.metrics(&data)
 	if errs = append(errs, more...); len(errs) > 0 {
@@ -189,7 +182,7 @@ func (r *run) refit(ctx context.Context, out *Result) (err error) {
 	if r.search.RefitEstimator != nil {
 		last = r.search.RefitEstimator(last)
 	}
-	out.Model, err = r.fitter.refit(ctx, last)
+	out.Model, err = r.fitAll(ctx, last)
 	out.RefitSeconds = time.Since(began).Seconds()
 	return err
 }
@@ -250,7 +243,7 @@ func (r *run) next() (more bool, err error) {
 	for range p.candidates {
 		r.outcomes = append(r.outcomes, make([]outcome, len(r.folds)))
 	}
-	return true, r.fitter.refuse(p.candidates)
+	return true, r.refuse(p.candidates)
 }
 
 // resume takes the outcomes of the round from the journal.

@@ -204,8 +204,9 @@ func (s *scorer) score(fold int, out batch.Outcome) (scores []float64, failed, f
 	return scores, failed, nil
 }
 
-// predict returns the outputs of p that the metrics read.
-func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
+// predict returns the outputs of a model that the metrics read.
+func (s *scorer) predict(ctx context.Context, fitted any, X mat.Matrix) (estimator.Prediction, error) {
+	p := fitted.(estimator.Predictor)
 	return estimator.Predict(ctx, p, X, metricinput.RequiredOutputs(s.metrics, s.truth[0].YTrueTargets != nil,
 		estimator.OutputsOf(p).Has))
 }

@@ -359,9 +359,13 @@ func number(plain any) (float64, bool) {
 }
 
 // Declare declares the parameter kernel: one of names, or a kernel of columns whose terms have one of
-// these names for which [Name.IsTerm] is true.
+// these names for which [Name.IsTerm] is true, if there are any.
 func (n *Name) Declare(l *param.List, doc string, names ...string) {
 	terms := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !Name(name).IsTerm() })
+	if len(terms) == 0 {
+		l.Choice((*string)(n), "kernel", doc, withRegistered(names)...)
+		return
+	}
 	other := columnsValue{n, terms, slices.Contains(names, string(Precomputed))}
 	l.ChoiceOr((*string)(n), other, "kernel", doc, withRegistered(names)...)
 }

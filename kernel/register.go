@@ -24,9 +24,10 @@ var own = struct {
 var builtin = []Name{Gaussian, Laplacian, Cauchy, Exponential, Matern, RationalQuadratic, PoweredExponential, Polynomial,
 	Cosine, Chi2, Sigmoid, Hyperbolic, Triangular, Smooth, Linear, Custom, Precomputed}
 
-// Register gives a kernel a name, by which the exact methods (estimator.KernelRidge, KernelSVM and
-// KernelSVR, transformer.Nystroem) accept it in Go and in YAML. Model files contain the
-// name only: a program registers the kernel before it opens a model. γ has no effect on the kernel.
+// Register gives a kernel a name, by which the exact methods (estimator.KernelRidge, KernelSVM,
+// KernelSVR and GaussianProcess, cluster.Spectral, transformer.Nystroem) accept it in Go and in YAML. Model
+// files contain the name only: a program registers the kernel before it opens a model. γ has no effect on
+// the kernel.
 //
 // It returns an error for a name that is taken; a kernel cannot be replaced.
 func Register(name Name, f Func) error {
@@ -76,8 +77,8 @@ func withRegistered(list []string) []string {
 func (v columnsValue) Hint(name string) string {
 	switch n := Name(name); {
 	case n.IsOwn():
-		return name + " has no spectral density; use it in nystroem, kernel_ridge, kernel_ridge_classifier, " +
-			"kernel_svm or kernel_svr"
+		return name + " has no spectral density; use it in nystroem, gaussian_process, kernel_ridge, kernel_ridge_classifier, " +
+			"kernel_svm, kernel_svr or spectral"
 	case suggest.ValidName(name) && !slices.Contains(builtin, n) && v.exact:
 		return "call kernel.Register for a kernel of the program, before a document or model is read"
 	}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // FitBatch fits every candidate on every fold and shares common work:
@@ -74,6 +76,16 @@ func (p Pipeline) LinearInTargets() bool {
 	return len(supervisedSteps(p.Steps, "")) == 0 && estimator.LinearInTargets(p.Estimator)
 }
 
+// Shared returns the pipeline with Shared of its estimator, or nil if that has no such method.
+func (p Pipeline) Shared() any {
+	s, ok := p.Estimator.(batch.Sharer)
+	if !ok {
+		return nil
+	}
+	p.Estimator = nil
+	return [2]any{p, s.Shared()}
+}
+
 // checkLeaveOneOut returns the first error if none of the candidates supports leave-one-out.
 func (s *sweep) checkLeaveOneOut() error {
 	var first error
@@ -85,4 +97,21 @@ func (s *sweep) checkLeaveOneOut() error {
 		first = cmp.Or(first, err)
 	}
 	return first
+}
+
+// canLeaveOneOut returns an error if the estimator does not support leave-one-out, or a step learns
+// from the rows and would therefore differ for each row.
+func (p candidate) canLeaveOneOut() error {
+	_, err := estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(p.Estimator)})
+	if err != nil {
+		return place.At("step", p.path(), err)
+	}
+	for _, s := range p.steps {
+		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
+			return place.At("step", s.Name,
+				fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or "+
+					"fix what it learns"))
+		}
+	}
+	return nil
 }

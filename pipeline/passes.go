@@ -544,13 +544,3 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 		s.Require(n == 1, "the first row is not one")
 	}
 }
-
-// StatisticsSpec returns the pipeline with default values of the estimator parameters that do not
-// affect the statistics of a pass.
-func (p Pipeline) StatisticsSpec() estimator.Estimator {
-	if s, ok := p.Estimator.(interface{ StatisticsSpec() estimator.Estimator }); ok {
-		p = p.clone()
-		p.Estimator = s.StatisticsSpec()
-	}
-	return p
-}

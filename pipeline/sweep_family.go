@@ -1,7 +1,11 @@
 package pipeline
 
 import (
+	"context"
+	"fmt"
 	"reflect"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
@@ -63,7 +67,7 @@ func (s *sweep) families(next []*node, folds int) (families [][]*node, others []
 	}
 	shared := families[:0]
 	for _, family := range families {
-		if len(members(family))*folds > 1 {
+		if len(candidatesOf(family))*folds > 1 {
 			shared = append(shared, family)
 		} else {
 			others = append(others, family...)
@@ -72,9 +76,10 @@ func (s *sweep) families(next []*node, folds int) (families [][]*node, others []
 	return shared, others
 }
 
-// endsInFamily reports whether all candidates of b end with its step, which belongs to a family.
+// endsInFamily reports whether all candidates of b end with its step, which belongs to a family, and
+// can be fitted to its features.
 func (s *sweep) endsInFamily(b *node) bool {
-	if len(b.next) > 0 {
+	if s.LeaveOneOut || len(b.next) > 0 {
 		return false
 	}
 	for _, i := range b.leaves {
@@ -85,14 +90,6 @@ func (s *sweep) endsInFamily(b *node) bool {
 	return true
 }
 
-// members returns the candidates of a family, in the order of its nodes.
-func members(family []*node) (candidates []int) {
-	for _, b := range family {
-		candidates = append(candidates, b.leaves...)
-	}
-	return candidates
-}
-
 // familySpecs returns the last step of each member of a family.
 func familySpecs(family []*node) (out []transformer.Fitter) {
 	for _, b := range family {
@@ -101,4 +98,51 @@ func familySpecs(family []*node) (out []transformer.Fitter) {
 		}
 	}
 	return out
+}
+
+// family fits the candidates of a family together.
+func (s *sweep) family(ctx context.Context, family []*node, d foldRows) {
+	candidates := candidatesOf(family)
+	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, d.trainSet(), familySpecs(family))
+	if err != nil { // candidates are fitted separately and report their own errors
+		d.seconds = 0
+		s.fitUnshared(ctx, candidates, d)
+		return
+	}
+	s.share(maps.Shared()...)
+	s.fitEstimators(ctx, candidates, maps, d)
+}
+
+// fitFamily fits a family to the training rows. It returns nil if the features of its widest map
+// would exceed the memory limit.
+func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (transformer.Family, error) {
+	if familyBytes(family, datasets.Shape{Rows: d.set.Rows(), Cols: d.set.Cols()}) > s.Memory {
+		return nil, nil
+	}
+	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, d.trainSet(), stepsOf(family))
+	if err == nil && len(maps.Members()) != len(family) {
+		err = fmt.Errorf("a family of %d maps has %d members", len(family), len(maps.Members()))
+	}
+	return maps, err
+}
+
+// wideRows returns the rows mapped by a wide map of the family.
+func (s *sweep) wideRows(ctx context.Context, maps transformer.Family, which int, d foldRows) (foldRows, error) {
+	learned, rest := maps.Fitted(which), d.testSet()
+	if learned == nil {
+		rest = d.set
+	}
+	var whole mat.Matrix
+	err := maps.Each(ctx, rest.X, []int{which}, func(_ int, Z mat.Matrix) error {
+		whole = concatRows(learned, Z)
+		if n, width := whole.Dims(); n != d.set.Rows() || width != maps.Widths()[which] {
+			return fmt.Errorf("%d×%d features for %d rows, %d were promised", n, width, d.set.Rows(), maps.Widths()[which])
+		}
+		return nil
+	})
+	if err != nil {
+		return d, err
+	}
+	d.set.X, d.set.Schema = whole, d.set.Schema.WithColumns(nil)
+	return d, nil
 }

@@ -3,103 +3,101 @@ package pipeline
 import (
 	"context"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// foldRows contains the rows of one fold at a node of the tree: training rows, followed by test
-// rows.
+// foldRows contains the rows of folds at a node of the tree.
 type foldRows struct {
 	set     datasets.Set
-	train   int // number of training rows
-	fold    int
-	seconds float64        // shared time per candidate
+	folds   []datasets.Fold
+	first   int            // index of the first of the folds
+	divided bool           // whether there is one fold, and its training rows precede its test rows
+	depth   int            // number of steps that have mapped the rows
+	seconds float64        // shared time per candidate and fold
 	stages  []*fittedStage // first stages shared by the next steps
 }
 
-func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
+// whole returns the rows of all folds.
+func (s *sweep) whole() foldRows { return foldRows{set: s.Data, folds: s.Folds} }
 
-func (d foldRows) testSet() datasets.Set { return d.set.Slice(d.train, d.set.Rows()) }
-
-func (d foldRows) testX() mat.Matrix { return d.testSet().X }
-
-// divide returns the rows of fold f.
-func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
-	return foldRows{set: design.Select(data, slices.Concat(fold.Train, fold.Test)), train: len(fold.Train), fold: f}
+// onFold returns the rows of a fold of d.
+func (d foldRows) onFold(f int) foldRows {
+	if !d.divided {
+		train, n := len(d.folds[f].Train), len(d.folds[f].Train)+len(d.folds[f].Test)
+		d.set = design.Select(d.set, slices.Concat(d.folds[f].Train, d.folds[f].Test))
+		d.folds = []datasets.Fold{{Train: rows.Range(0, train), Test: rows.Range(train, n)}}
+		d.first, d.divided = d.first+f, true
+	}
+	return d
 }
 
-// folds returns the fold of the rows.
-func (d foldRows) folds() []datasets.Fold {
-	return []datasets.Fold{{Train: rows.Range(0, d.train), Test: rows.Range(d.train, d.set.Rows())}}
+// trainSet returns the rows that steps are fitted to: all rows if these do not matter.
+func (d foldRows) trainSet() datasets.Set {
+	if !d.divided {
+		return d.set
+	}
+	return d.set.Slice(0, len(d.folds[0].Train))
 }
 
-func (s *sweep) foldRows(f int) foldRows { return divide(s.Data, s.Folds[f], f) }
+func (d foldRows) testSet() datasets.Set { return d.set.Slice(len(d.folds[0].Train), d.set.Rows()) }
 
-// applyStep fits the step of b to the training rows, maps all rows, and divides the time among the
-// candidates. The fitted step is nil if the mapped rows would exceed the memory limit.
-func (s *sweep) applyStep(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
-	start := time.Now()
-	spec, shift := s.deriveStep(b.step.Fitter, d.stages, len(b.candidates))
-	mapped, fitted, err := s.mapRows(ctx, b, spec, d)
-	mapped.stages = nil
-	mapped.seconds += (time.Since(start).Seconds() + shift.seconds) / float64(len(b.candidates))
-	return mapped, fitted, err
-}
-
-// mapRows fits spec, the possibly derived step of b, and maps the rows.
-func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (foldRows,
-	transformer.Transformer, error) {
+// mapRows fits spec, the possibly derived step of b, to the training rows, and maps all rows. ok is
+// false if the mapped rows would exceed the memory limit.
+func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (_ foldRows,
+	ok bool, err error) {
 	r, err := rows.Of(d.trainSet(), s.Memory)
 	if err != nil {
-		return d, nil, err
+		return d, false, err
 	}
 	fitted := &rows.Step{Name: b.step.Name}
-	if fitter, ok := spec.(rows.FitTransformer); ok {
+	schema := d.set.Schema
+	var train mat.Matrix // mapped training rows, if they differ from those of other rows
+	if fitter, both := spec.(rows.FitTransformer); both {
 		if fitter.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
-			return d, nil, nil
+			return d, false, nil
 		}
 		if r, err = r.FitTransform(ctx, fitter, fitted); err != nil {
-			return d, nil, err
+			return d, false, err
 		}
-		test, err := rows.MapAll(ctx, fitted, d.testX())
-		if err != nil {
-			return d, nil, d.testSet().Locate(err, 0)
+		train, schema = r.Set.X, r.Set.Schema
+	} else {
+		if fitted.Fitted, err = r.Fit(ctx, spec); err != nil {
+			return d, false, err
 		}
-		d.set.Schema = r.Set.Schema
-		d.set.X = concatRows(r.Set.X, test)
-		return d, fitted.Fitted, nil
-	}
-	if fitted.Fitted, err = r.Fit(ctx, spec); err != nil {
-		return d, nil, err
-	}
-	sample, err := fitted.Learn(ctx, r.Sample())
-	if err != nil || rows.BytesOf(sample)*int64(d.set.Rows()) > s.Memory {
-		return d, nil, err
-	}
-	if train, differs := fitted.Training(0); differs {
-		train.Fitted, train.Train = fitted.Fitted, true
-		above, err := rows.MapAll(ctx, train, r.Set.X)
-		if err != nil {
-			return d, nil, err
+		sample, err := fitted.Learn(ctx, r.Sample())
+		if err != nil || rows.BytesOf(sample)*int64(d.set.Rows()) > s.Memory {
+			return d, false, err
 		}
-		below, err := rows.MapAll(ctx, fitted, d.testX())
-		if err != nil {
-			return d, nil, d.testSet().Locate(err, 0)
+		schema = rows.Describe(fitted.Fitted, schema)
+		if step, differs := fitted.Training(0); differs {
+			step.Fitted, step.Train = fitted.Fitted, true
+			if train, err = rows.MapAll(ctx, step, r.Set.X); err != nil {
+				return d, false, err
+			}
 		}
-		d.set.X = concatRows(above, below)
-		d.set.Schema = rows.Describe(fitted.Fitted, d.set.Schema)
-		return d, fitted.Fitted, nil
 	}
-	d.set.X, err = fitted.MapCached(ctx, d.set.X, b.readers()...)
-	d.set.Schema = rows.Describe(fitted.Fitted, d.set.Schema)
-	return d, fitted.Fitted, err
+	if train == nil {
+		d.set.X, err = fitted.MapCached(ctx, d.set.X, b.readers()...)
+		d.set.Schema = schema
+		return d, true, err
+	}
+	test, err := rows.MapAll(ctx, fitted, d.testSet().X)
+	if err != nil {
+		return d, false, d.testSet().Locate(err, 0)
+	}
+	d.set.X, d.set.Schema = concatRows(train, test), schema
+	return d, true, nil
 }
 
 // concatRows returns a, which may be nil, and b concatenated by row.
@@ -120,5 +118,88 @@ func concatRows(a, b mat.Matrix) mat.Matrix {
 	out := mat.NewDense(n+m, width, nil)
 	rows.Fill(out.Slice(0, n, 0, width).(*mat.Dense), a, 1)
 	rows.Fill(out.Slice(n, n+m, 0, width).(*mat.Dense), b, 1)
+	return out
+}
+
+// fitEstimators fits the estimators of the candidates together, to the maps of a family if it is not
+// nil.
+func (s *sweep) fitEstimators(ctx context.Context, candidates []int, maps transformer.Family, d foldRows) {
+	job := batch.Job{Data: d.set, Shape: d.set.Shape(), Folds: d.folds, Candidates: s.estimators(candidates),
+		LeaveOneOut: s.LeaveOneOut, GCV: s.GCV,
+		Include: func(k, f int) bool { return s.Includes(candidates[k], d.first+f) },
+		FitOne: func(ctx context.Context, k, f int) batch.Outcome {
+			one := d.onFold(f)
+			one.seconds = 0 // added to each outcome
+			return s.fitOne(ctx, candidates[k], one)
+		},
+		Yield: func(k, f int, out batch.Outcome) error {
+			out.Err = d.set.Locate(locate(s.pipelines[candidates[k]].path(), out.Err), 0)
+			out.Seconds += d.seconds
+			s.deliver(ctx, candidates[k], d.first+f, out)
+			return ctxerr.Check(ctx)
+		}}
+	switch {
+	case maps != nil:
+		job.Maps, job.Memory = maps, s.Memory/int64(max(s.workers, 1))
+		setMaps(job.Candidates, maps.Members())
+	case !d.divided:
+		job.Workers = s.inner
+	}
+	if maps == nil && d.depth > 0 && len(candidates)*len(d.folds) > 1 {
+		s.share("features")
+	}
+	names, err := estimator.FitBatch(ctx, job)
+	if err != nil && ctx.Err() == nil {
+		s.cancel(d.set.Locate(locate(s.pipelines[candidates[0]].path(), err), 0))
+	}
+	s.share(names...)
+}
+
+// estimators returns the estimators of the candidates.
+func (s *sweep) estimators(candidates []int) []batch.Candidate {
+	out := make([]batch.Candidate, len(candidates))
+	for k, i := range candidates {
+		out[k] = batch.Candidate{Estimator: s.pipelines[i].Estimator, Float32: s.pipelines[i].Precision == Float32}
+	}
+	return out
+}
+
+// setMaps sets the features of candidates.
+func setMaps(candidates []batch.Candidate, members []transformer.FamilyMember) {
+	for k, m := range members {
+		candidates[k].Map, candidates[k].Width, candidates[k].Scale = m.Map, m.Width, m.Scale
+	}
+}
+
+// locate adds the name of the step to err, unless it already has a location.
+func locate(step string, err error) error {
+	if _, ok := err.(*place.Error); ok {
+		return err
+	}
+	return place.At("step", step, err)
+}
+
+// fitUnshared fits the remaining steps and the estimators of candidates without sharing.
+func (s *sweep) fitUnshared(ctx context.Context, candidates []int, d foldRows) {
+	for f := range d.folds {
+		for _, i := range candidates {
+			if ctx.Err() == nil && s.Includes(i, d.first+f) {
+				s.deliver(ctx, i, d.first+f, s.fitOne(ctx, i, d.onFold(f)))
+			}
+		}
+	}
+}
+
+// fitOne fits the remaining steps and the estimator of candidate i to the rows of one fold, and returns the outcome
+// on the test rows.
+func (s *sweep) fitOne(ctx context.Context, i int, d foldRows) batch.Outcome {
+	spec, shift := s.pipelines[i].Pipeline, &timeShift{}
+	spec.Name, spec.Memory, spec.Steps = spec.path(), s.Memory, slices.Clone(spec.Steps[d.depth:])
+	if len(d.stages) > 0 {
+		spec.Steps[0].Name = spec.Steps[0].Path()
+		spec.Steps[0].Fitter, shift = s.deriveStep(spec.Steps[0].Fitter, d.stages, 1)
+	}
+	out := estimator.FitOne(ctx, batch.Job{Data: d.set, Folds: d.folds, Candidates: batch.Candidates(spec)}, 0, 0)
+	out.Seconds += d.seconds + shift.seconds
 	return out
 }

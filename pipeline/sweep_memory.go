@@ -32,6 +32,9 @@ func (s *sweep) cachedBytes(p candidate) int64 {
 // taskCount returns the number of concurrent tasks: one per core, fewer if they would exceed twice
 // the memory limit.
 func (s *sweep) taskCount() int {
+	if s.LeaveOneOut { // the features of one task may use the whole limit
+		return 1
+	}
 	largest := int64(1)
 	for _, p := range s.pipelines {
 		if p.Estimator != nil {
@@ -86,7 +89,7 @@ func (s *sweep) plan() int64 {
 	largest := int64(0)
 	if s.LeaveOneOut {
 		for _, c := range s.pipelines {
-			if c.err == nil && c.canLeaveOneOut() == nil {
+			if c.err == nil {
 				mapping := rows.Cost(c.steps, s.Shape)
 				list := []batch.Candidate{{Estimator: c.Estimator}}
 				largest = max(largest, mapping.Bytes+s.estimatorBytes(list, s.Shape.After(mapping), s.Folds, true))
@@ -94,7 +97,7 @@ func (s *sweep) plan() int64 {
 		}
 		return largest
 	}
-	all, independent := s.trees(func(int, error) {})
+	all, independent := s.trees()
 	for _, c := range s.pipelines {
 		largest = max(largest, s.taskBytes(c))
 	}
@@ -114,7 +117,7 @@ func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) 
 	}
 	families, others := s.families(b.next, len(folds))
 	for _, family := range families {
-		list := s.estimators(members(family))
+		list := s.estimators(candidatesOf(family))
 		setMaps(list, family[0].step.Fitter.(transformer.FamilyFitter).FamilyMembers(shape, familySpecs(family)))
 		largest = max(largest, s.estimatorBytes(list, shape, folds, false))
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -59,4 +60,57 @@ func stepsOf(nodes []*node) (out []transformer.Fitter) {
 		out = append(out, b.step.Fitter)
 	}
 	return out
+}
+
+// group is a set of sibling nodes that are processed together: a sparse feature family, nodes with
+// common first stages, or a single node.
+type group struct {
+	nodes  []*node
+	stages []sharedStage // first stages in the steps of the nodes
+}
+
+// groups partitions sibling nodes into groups.
+func (s *sweep) groups(next []*node) (out []*group) {
+	for _, b := range next {
+		single := &group{nodes: []*node{b}, stages: s.sharedStagesOf(b)}
+		var joined *group
+		rest := out[:0]
+		for _, g := range out {
+			switch {
+			case !g.belongsWith(single):
+				rest = append(rest, g)
+			case joined == nil:
+				joined = g
+				rest = append(rest, g)
+			default: // the node connects two groups
+				joined.add(g)
+			}
+		}
+		if out = rest; joined == nil {
+			out = append(out, single)
+		} else {
+			joined.add(single)
+		}
+	}
+	return out
+}
+
+func (g *group) belongsWith(other *group) bool {
+	a, b := g.nodes[0].step, other.nodes[0].step
+	if !dense(a) || !dense(b) {
+		return related(a, b) && !dense(b)
+	}
+	return slices.ContainsFunc(other.stages, func(l sharedStage) bool { return slices.ContainsFunc(g.stages, l.same) })
+}
+
+func (g *group) add(other *group) {
+	g.nodes = append(g.nodes, other.nodes...)
+	for _, l := range other.stages {
+		if k := slices.IndexFunc(g.stages, l.same); k >= 0 {
+			g.stages[k].nodes += l.nodes
+			g.stages[k].candidates += l.candidates
+		} else {
+			g.stages = append(g.stages, l)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,9 @@ import (
 //	polynomial          (γ·x'y + c₀)^p, p = Degree
 //	cosine              x'y/(‖x‖₂·‖y‖₂), 0 if one of them is 0; γ has no effect
 //	chi2                exp(−γ·Σ (x_j − y_j)²/(x_j + y_j)), for inputs ≥ 0
+//	precomputed         X_ij: the training rows are a Gram matrix, new rows have a value for each of them
+//
+// Kernels of [kernel.Register] have no γ. The landmarks of precomputed are rows of the Gram matrix, by their numbers.
 //
 // Landmarks are selected uniformly, or by randomly pivoted Cholesky (rpcholesky): sequentially,
 // with probabilities proportional to the residual of k(x, x). Rows of weight 0 are excluded. This is much better if most of the
@@ -60,7 +64,8 @@ import (
 // and Webber, "Randomly pivoted Cholesky", arXiv 2207.06503.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, a list of γ
-// that is not as long as there are columns, and landmarks that do not fit into memory. Transform
+// that is not as long as there are columns, landmarks that do not fit into memory, and a kernel of the caller that is not
+// finite, symmetric and positive definite at the landmarks. Transform
 // returns one for values so large that distances would overflow.
 type Nystroem struct {
 	Kernel    kernel.Name  // one of those above, or a kernel of columns
@@ -105,9 +110,9 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Float(&s.Coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))
 	l.String(&s.LandmarksFrom, "landmarks_from", "CSV file of rows to select landmarks from; empty: the training rows")
 	l.Seed(&s.Seed, "seed", "seed of the choice")
-	l.Check("kernel", func() error {
-		if s.Kernel == kernel.Precomputed {
-			return errors.New("a kernel of rows; precomputed is for kernel_ridge, kernel_ridge_classifier, kernel_svm and kernel_svr")
+	l.Check("landmarks_from", func() error {
+		if s.Kernel == kernel.Precomputed && s.LandmarksFrom != "" {
+			return errors.New("empty with kernel: precomputed, whose landmarks are training rows")
 		}
 		return nil
 	})
@@ -129,15 +134,36 @@ func (s Nystroem) FitSource(ctx context.Context, data datasets.Source) (Transfor
 	if err := checkSpec("nystroem", s); err != nil {
 		return nil, err
 	}
+	data, gram, err := s.precomputed(ctx, data)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := s.sample(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	f, _, err := s.fitted(ctx, data, rows)
+	f, _, err := s.fitted(ctx, data, rows, gram)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// precomputed returns, for kernel: precomputed, the training rows as unit vectors and the kernel with their
+// values, and the rows as they are and nil for other kernels.
+func (s Nystroem) precomputed(ctx context.Context, data datasets.Source) (datasets.Source, *pairwise.Kernel, error) {
+	if s.Kernel != kernel.Precomputed {
+		return data, nil, nil
+	}
+	set, err := datasets.ReadAll(ctx, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, _ := pairwise.NewKernel(string(s.Kernel), s.shape())
+	if k, set.X, err = k.Gram(ctx, set.X, set.RowNumbers()); err != nil {
+		return nil, nil, wrapError(ctx, "nystroem", err)
+	}
+	return set.Source(), k, nil
 }
 
 // shape returns the parameters of the kernel.
@@ -181,14 +207,17 @@ func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix,
 	return sample.Rows(), nil
 }
 
-// fitted returns the map of a sample and the indices of its landmarks.
-func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Matrix) (*FittedNystroem, []int, error) {
+// fitted returns the map of a sample and the indices of its landmarks. gram is the kernel with precomputed values,
+// nil for others.
+func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Matrix,
+	gram *pairwise.Kernel) (*FittedNystroem, []int, error) {
 	name, err := resolveKernel(ctx, "nystroem", s.Kernel, data, s.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
 	f := &FittedNystroem{kernelName: string(name), shape: s.shape()}
 	f.name()
+	f.kernel = cmp.Or(gram, f.kernel)
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "nystroem", f.kernel.Spectral(), data, s.Seed); err != nil {
 		return nil, nil, err
 	}
@@ -268,6 +297,7 @@ func (f *FittedNystroem) TransformTo(ctx context.Context, dst *mat.Dense, X mat.
 	if err != nil {
 		return err
 	}
+	X = f.kernel.NewRows(X)
 	return f.features.Float64(ctx, design.View(dst), X)
 }
 
@@ -280,6 +310,7 @@ func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense,
 	if err != nil {
 		return err
 	}
+	X = f.kernel.NewRows(X)
 	return f.features.Float32(ctx, design.ViewFloat32(dst), X)
 }
 
@@ -304,7 +335,8 @@ func (f *FittedNystroem) OutputSchema(in datasets.Schema) datasets.Schema { retu
 // Gamma returns γ for each column.
 func (f *FittedNystroem) Gamma() []float64 { return slices.Clone(f.gamma) }
 
-// Landmarks returns the landmarks, a row for each feature, a *mat.Dense or *sparse.CSR not to be changed.
+// Landmarks returns the landmarks, a row for each feature, a *mat.Dense or *sparse.CSR not to be changed. Those of
+// kernel: precomputed are unit vectors, which mark their columns of the Gram matrix.
 func (f *FittedNystroem) Landmarks() mat.Matrix { return f.features.Landmarks }
 
 // Kernel returns k(x, y), which the features approximate.
@@ -319,8 +351,12 @@ func (f *FittedNystroem) Kernel(x, y []float64) (float64, error) {
 	return K.At(0, 0), nil
 }
 
-// KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
+// KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y. It returns an error for
+// kernel: precomputed.
 func (f *FittedNystroem) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
+	if f.kernelName == string(kernel.Precomputed) {
+		return nil, errors.New("transformer: nystroem: kernel: must be one that can be computed, got precomputed")
+	}
 	inputs := [2]mat.Matrix{X, Y}
 	for i := range inputs {
 		var err error
@@ -367,22 +403,12 @@ func (f *FittedNystroem) State(s *model.State) {
 	if !s.Restoring() {
 		stored = f.features.Stored()
 	}
-	compressed := stored.Sparse != nil
 	s.String("kernel", &f.kernelName)
 	s.Float("nu", &f.shape.Nu)
 	s.Float("alpha", &f.shape.Alpha)
 	f.shape.State(s, f.kernelName)
 	s.Floats("gamma", &f.gamma)
-	s.Bool("sparse", &compressed)
-	if s.Err() != nil {
-		return
-	}
-	if compressed {
-		s.Sparse("landmarks", &stored.Sparse)
-	} else {
-		s.Matrix("landmarks", &stored.Dense)
-	}
-	s.Floats("factor", &stored.Factor)
+	stored.State(s)
 	if s.Restoring() && s.Err() == nil {
 		f.restore(s, stored)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // landmarkFamily is a [Family] of maps by landmarks that are leading ones of the same.
@@ -27,7 +28,8 @@ var (
 // kernel and γ; those of randomly pivoted Cholesky are of one kernel and one γ.
 func (s Nystroem) SameFamily(other Fitter) bool {
 	o, ok := other.(Nystroem)
-	if !ok || s.Choose != o.Choose || s.Seed != o.Seed || s.LandmarksFrom != o.LandmarksFrom {
+	if !ok || s.Choose != o.Choose || s.Seed != o.Seed || s.LandmarksFrom != o.LandmarksFrom ||
+		(s.Kernel == kernel.Precomputed) != (o.Kernel == kernel.Precomputed) {
 		return false
 	}
 	return s.Choose == "uniform" || s.mapping() == o.mapping() && slices.Equal(s.Gamma.Fixed(), o.Gamma.Fixed())
@@ -72,7 +74,11 @@ func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitt
 	}
 	wide, of := wideMaps(specs)
 	most := slices.MaxFunc(wide, func(a, b Nystroem) int { return a.Landmarks - b.Landmarks })
-	rows, err := most.sample(ctx, data.Source())
+	source, gram, err := s.precomputed(ctx, data.Source())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := most.sample(ctx, source)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +89,7 @@ func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitt
 		if n, _ := rows.Dims(); w.Choose == "uniform" && w.Landmarks < n {
 			own = landmarks.First(rows, w.Landmarks)
 		}
-		fit, list, err := w.fitted(ctx, data.Source(), own)
+		fit, list, err := w.fitted(ctx, source, own, gram)
 		if err != nil {
 			return nil, err
 		}
@@ -150,5 +156,5 @@ func (f *landmarkFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	if err := checkDomain(X, f.features.Domain); err != nil {
 		return err
 	}
-	return f.features.Each(ctx, X, which, yield)
+	return f.features.Each(ctx, f.features.NewRows(X), which, yield)
 }

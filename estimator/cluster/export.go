@@ -9,6 +9,9 @@ func (f *FittedKMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 
 // ExportModel adds to g the number of the cluster.
 func (f *FittedSpectral) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	if f.own != nil {
+		return graph.Prediction{}, f.own.Kernel.CheckExport(f.kernel)
+	}
 	embedded := g.MatMul(rows, g.Matrix(f.project))
 	size := g.Sqrt(g.RowSum(g.Square(embedded)))
 	embedded = g.Where(g.Less(g.Scalar(0), size), g.Div(embedded, size), embedded)

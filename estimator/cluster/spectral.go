@@ -10,11 +10,14 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
 	"github.com/bochner-ml/bochner/estimator/internal/kmeans"
 	"github.com/bochner-ml/bochner/estimator/internal/singular"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -32,12 +35,18 @@ import (
 // same way, z'V/σ normalized to length 1; a row that shares no feature with the training rows is
 // assigned to the cluster with the shortest center. A row of weight 2 counts as two rows.
 //
+// With a Kernel of the caller, which is precomputed (the training rows are a Gram matrix) or one of
+// [kernel.Register], the edge weights are its values, and z are its Nyström features with all training rows as
+// landmarks, for n³/3 flops and 16n² bytes. For many rows put a nystroem step with that kernel before, and leave
+// Kernel at linear.
+//
 // The inner products of the features must approximate a positive kernel, as those of rff do if they
 // are many. Errors: a row without positive degree, a categorical column, a missing or infinite
 // value, and features of smaller rank than Clusters. Memory: 8 to 40·(Clusters + 4) vectors of
 // min(n, D) numbers, and n × Clusters and D × (Clusters + 5) numbers. Fit ignores targets. (Wu,
 // Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
 type Spectral struct {
+	Kernel   kernel.Name // linear, the inner products of the inputs, or a kernel of the caller
 	Clusters int
 	Restarts int
 	Tol      float64
@@ -45,12 +54,16 @@ type Spectral struct {
 	Seed     uint64
 }
 
-// NewSpectral returns a Spectral with 8 clusters, the best of 4 starts of k-means, singular vectors to 1e-4 and at most
-// 300 steps for them.
-func NewSpectral() Spectral { return Spectral{Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300} }
+// NewSpectral returns a Spectral of inner products with 8 clusters, the best of 4 starts of k-means, singular vectors to
+// 1e-4 and at most 300 steps for them.
+func NewSpectral() Spectral {
+	return Spectral{Kernel: kernel.Linear, Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300}
+}
 
 // Params declares the hyperparameters.
 func (s *Spectral) Params(l *param.List) {
+	s.Kernel.Declare(l, "weights of the edges of the graph; linear takes the inner products of the inputs",
+		string(kernel.Linear), string(kernel.Precomputed))
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
 	l.Complexity("clusters", param.MoreUnits)
 	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken",
@@ -72,13 +85,19 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 	// of the clusters, and doubles for rows without clusters.
 	const entry, steps = 80, 70
 	n, k := float64(shape.Rows), float64(s.Clusters)
+	made, held := 0.0, 0.0 // flops and numbers of the features of a kernel
+	if s.Kernel.IsOwn() {
+		const value = 250 // flops of a kernel value
+		made, held = n*n*n+2*value*n*n, 4*n*n
+		shape.Cols, shape.NonZeros = shape.Rows, 0
+	}
 	flops := entry * steps * n * shape.Entries() * (k + 4)
 	means := s.means()
 	// about as many passes as groups that hang together take
 	means.MaxIter = 20
 	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // does not include the rows
-	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Float64Bytes(singular.WorkspaceFloats(s.Clusters,
-		shape.Rows, shape.Cols) + 3*n*k)}
+	return datasets.Cost{Flops: flops + divided.Flops + made, Bytes: design.Float64Bytes(held +
+		singular.WorkspaceFloats(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 
 // Fit finds the clusters; the result is a [*FittedSpectral].
@@ -87,8 +106,15 @@ func (s Spectral) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 }
 
 // FitSource is Fit over a stream, with one or two passes per step; sparse rows are cached if they
-// fit in memory.
+// fit in memory, and all rows of a kernel of the caller are.
 func (s Spectral) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	if s.Kernel.IsOwn() {
+		set, err := datasets.ReadAll(ctx, data)
+		if err != nil {
+			return nil, fmt.Errorf("cluster: spectral: %w", err)
+		}
+		return s.Fit(ctx, set)
+	}
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSource(ctx, data) })
 }
 
@@ -105,11 +131,17 @@ func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	v, err := singular.Task{Count: s.Clusters, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}.Find(ctx, r)
+	f, features := &FittedSpectral{kernel: string(s.Kernel)}, r
+	if s.Kernel.IsOwn() {
+		if features, err = f.ownFeatures(ctx, s, *r.Set); err != nil {
+			return nil, err
+		}
+	}
+	v, err := singular.Task{Count: s.Clusters, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}.Find(ctx, features)
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedSpectral{project: mat.NewDense(v.Cols, v.Count, nil), values: v.Values}
+	f.project, f.values = mat.NewDense(v.Cols, v.Count, nil), v.Values
 	for c := range v.Count {
 		for j := range v.Cols {
 			f.project.Set(j, c, v.Vectors[c*v.Cols+j]/math.Sqrt(v.Values[c]))
@@ -125,6 +157,20 @@ func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*
 			"raise max_iter or tol", v.Residual, v.Iterations)}
 	}
 	return f, nil
+}
+
+// ownFeatures makes the features of a kernel of the caller and returns those of the rows.
+func (f *FittedSpectral) ownFeatures(ctx context.Context, s Spectral, set datasets.Set) (*design.Rows, error) {
+	own, _, err := kernelridge.NewOwnFeatures(ctx, s.Kernel, set, set.Rows(), s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	f.own = own
+	Z := mat.NewDense(set.Rows(), own.Width(), nil)
+	if err := own.Transform(ctx, Z, design.ToFloat64(design.Native(set.X))); err != nil {
+		return nil, err
+	}
+	return design.FromSet(datasets.Set{X: Z, Weights: set.Weights})
 }
 
 // divide finds the centers of the projected rows.
@@ -161,15 +207,22 @@ func (s Spectral) means() KMeans {
 // FittedSpectral is a fitted [Spectral]: a projection and cluster centers in it. Cluster 0 has the
 // most rows.
 type FittedSpectral struct {
-	project *mat.Dense // inputs × clusters, V/σ
+	project *mat.Dense // features × clusters, V/σ
 	values  []float64  // eigenvalues of the graph, σ²
+	kernel  string
+	own     *kernelridge.OwnFeatures // of a kernel of the caller, nil for linear
 	centered
 }
 
 // embed writes the projection of each row of X, of length 1, to dst, rows × clusters.
 func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix) error {
-	const step = 1 << 13
+	step := 1 << 13
+	var features []float64 // of a kernel
 	n, k := len(dst)/f.width(), f.width()
+	if f.own != nil {
+		step = 1 << 9
+		features = make([]float64, min(n, step)*f.own.Width())
+	}
 	by := design.View(f.project)
 	data := datasets.Set{X: design.Native(X)}
 	for lo := 0; lo < n; lo += step {
@@ -179,6 +232,13 @@ func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix)
 		hi := min(lo+step, n)
 		out := kern.Dense(hi-lo, k, k, dst[lo*k:])
 		err := design.WithFloat64(data.Slice(lo, hi).X, func(part mat.Matrix) error {
+			if f.own != nil {
+				Z := mat.NewDense(hi-lo, f.own.Width(), features[:(hi-lo)*f.own.Width()])
+				if err := f.own.Transform(ctx, Z, part); err != nil {
+					return err
+				}
+				part = Z
+			}
 			singular.Multiply(out, part, by)
 			return nil
 		})
@@ -235,11 +295,16 @@ func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 func (f *FittedSpectral) Values() []float64 { return slices.Clone(f.values) }
 
 // InputWidth returns the number of input columns.
-func (f *FittedSpectral) InputWidth() int { return f.project.RawMatrix().Rows }
+func (f *FittedSpectral) InputWidth() int {
+	if f.own != nil {
+		return f.own.Inputs()
+	}
+	return f.project.RawMatrix().Rows
+}
 
 // String describes the model in a line.
 func (f *FittedSpectral) String() string {
-	return fmt.Sprintf("%d clusters by the singular vectors of %d features", f.m.Clusters, f.InputWidth())
+	return fmt.Sprintf("%d clusters by the singular vectors of %d features", f.m.Clusters, f.project.RawMatrix().Rows)
 }
 
 // State serializes the model.
@@ -248,6 +313,9 @@ func (f *FittedSpectral) State(s *model.State) {
 		f.m = &kmeans.Model{}
 	}
 	s.Matrix("project", &f.project)
+	if s.Restoring() && s.Has("kernel") || f.own != nil { // files of inner products have none
+		f.ownState(s)
+	}
 	s.Floats("values", &f.values)
 	centersState(s.Child("kmeans"), f.m)
 	f.report.State(s.Child("report"))
@@ -260,5 +328,23 @@ func (f *FittedSpectral) State(s *model.State) {
 	}
 	s.Require(f.m.Cols == f.width() && f.m.Clusters == f.width() && len(f.values) == f.width(),
 		"the centres do not fit the projection")
+	s.Require(f.own == nil || f.project.RawMatrix().Rows == f.own.Width(), "the landmarks do not fit the projection")
 	s.Require(kern.AllFinite(design.DenseData(f.project)), "the projection is not of finite numbers")
+}
+
+// ownState serializes the landmarks of a kernel of the caller.
+func (f *FittedSpectral) ownState(s *model.State) {
+	stored := landmarks.Stored{}
+	if !s.Restoring() {
+		stored = f.own.Stored()
+	}
+	s.String("kernel", &f.kernel)
+	stored.State(s)
+	if !s.Restoring() || s.Err() != nil {
+		return
+	}
+	var err error
+	if f.own, err = kernelridge.RestoreOwnFeatures(kernel.Name(f.kernel), stored); err != nil {
+		s.Fail("%v", err)
+	}
 }

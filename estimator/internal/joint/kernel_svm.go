@@ -210,8 +210,10 @@ func (s *kernelSVMBatch) prepare(ctx context.Context, p *kernelSVMPath, train da
 		}
 	}
 	p.spec = c.Spec
-	p.kernel, err = c.Resolve(ctx, train)
-	return err
+	if p.kernel, err = c.Resolve(ctx, train); err != nil {
+		return err
+	}
+	return kernelsvm.CheckOwn(ctx, p.kernel, p.labels)
 }
 
 // kernelSVMUnits returns the units of paths and the number of their matrices. The units of a matrix follow each
@@ -295,6 +297,9 @@ func (s *kernelSVMBatch) fitPath(ctx context.Context, p *kernelSVMPath, m *smo.M
 			if solution, out.Err = t.Solve(ctx, s.candidates[i].Spec, from); out.Err == nil {
 				from, out.Report = solution, t.Report(s.candidates[i].Spec, solution)
 				out.Scores = t.Scores(solution, positions(fold.Test, position))
+				if name := p.spec.Kernel; name.IsOwn() && !kern.AllFinite(out.Scores.RawMatrix().Data) {
+					out.Err = kernelsvm.NotFiniteError(name)
+				}
 			}
 		}
 		if ctx.Err() != nil {

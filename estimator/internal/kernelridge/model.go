@@ -68,7 +68,7 @@ func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, 
 	t := len(intercept)
 	right := kern.Dense(p.Rows(), t, t, dual)
 	var rows pairwise.Rows[float64]
-	X = DenseValues(p.kernel, design.ToFloat64(X))
+	X = p.kernel.NewRows(design.ToFloat64(X))
 	if err := checkDomain(p.kernel, datasets.Set{X: X}); err != nil {
 		return err
 	}

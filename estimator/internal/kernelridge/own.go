@@ -4,100 +4,76 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"sync/atomic"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
-	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Tolerances of Gram matrices: of the difference of two entries in transposed positions, relative to the
-// largest entry, and of negative eigenvalues, relative to the mean of the diagonal.
-const (
-	symmetryTol = 1e-8
-	negativeTol = 1e-8
-)
-
-// DenseValues returns new rows of a kernel of precomputed values as dense rows, because sparse rows are
-// training rows, and the rows of other kernels as they are.
-func DenseValues(k *pairwise.Kernel, X mat.Matrix) mat.Matrix {
-	if m, ok := X.(*sparse.CSR); ok && k.Metric == pairwise.Precomputed {
-		return m.Dense()
-	}
-	return X
+// OwnFeatures are features of a kernel of the caller: those of [landmarks.Map], whose inner products are the
+// kernel values of the landmarks.
+type OwnFeatures struct {
+	*landmarks.Map
+	Kernel *pairwise.Kernel
 }
 
-// gramRows returns training rows for a kernel of precomputed values, of which the rows of the set have
-// those with all training rows. Rows that were selected from others have the values of their numbers.
-func gramRows(ctx context.Context, k *pairwise.Kernel, set datasets.Set) (*pairwise.Kernel, *sparse.CSR, error) {
-	X := design.ToFloat64(design.Native(set.X))
-	if m, ok := X.(*sparse.CSR); ok {
-		X = m.Dense()
-	}
-	gram := X.(*mat.Dense)
-	n, d := gram.Dims()
-	ids := set.RowNumbers()
-	if ids == nil && n == d {
-		ids = make([]int, n)
-		for i := range ids {
-			ids[i] = i
-		}
-	}
-	if ids == nil {
-		return nil, nil, fmt.Errorf("kernel: precomputed: the Gram matrix of the training rows must be square, got %d×%d",
-			n, d)
-	}
-	for i, id := range ids {
-		if id >= d {
-			return nil, nil, &datasets.RowError{Row: i, Err: fmt.Errorf("kernel: precomputed: must have a kernel value with "+
-				"each of the training rows, row %d has %d values; the Gram matrix must be square", id, d)}
-		}
-	}
-	if err := checkSymmetric(ctx, gram, ids); err != nil {
+// NewOwnFeatures returns the features of a kernel of the caller by rows of positive weight of a set: all of them, or
+// as many as most that randomly pivoted Cholesky selects.
+func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, most int, seed uint64) (*OwnFeatures, *Rows,
+	error) {
+	rows, err := Spec{Kernel: name, Gamma: kernel.FixedGamma(1), Seed: seed}.Resolve(ctx, set)
+	if err != nil {
 		return nil, nil, err
 	}
-	return k.WithGram(gram, ids), pairwise.Units(ids, d), nil
-}
-
-// checkSymmetric returns an error for the first pair of rows whose values differ.
-func checkSymmetric(ctx context.Context, gram *mat.Dense, ids []int) error {
-	largest := mat.Max(gram)
-	largest = max(largest, -mat.Min(gram))
-	bad := make([]int, len(ids)) // 1 + the first column, by row
-	var found atomic.Bool
-	kern.Parallel(len(ids), 16, func(lo, hi int) {
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			row := gram.RawRowView(i)
-			for j, id := range ids[:i] {
-				if !(math.Abs(row[id]-gram.At(j, ids[i])) <= symmetryTol*largest) {
-					bad[i] = 1 + j
-					found.Store(true)
-					break
-				}
-			}
+	X, factors := design.WithoutZeroWeights(0, datasets.Set{X: rows.X, Weights: set.Weights}).X, rows.Kernel.Factors(rows.Gamma)
+	switch n, _ := X.Dims(); {
+	case n == 0:
+		return nil, nil, errors.New("every weight is 0")
+	case n > most:
+		chosen, err := landmarks.Choose(ctx, rows.Kernel, factors, X, most, seed)
+		if err != nil {
+			return nil, nil, err
 		}
-	})
-	for i, j := range bad {
-		if j--; found.Load() && j >= 0 {
-			return fmt.Errorf("kernel: precomputed: the Gram matrix must be symmetric, got %v in row %d, column %d and %v in the "+
-				"transposed position", gram.At(i, ids[j]), ids[i], ids[j], gram.At(j, ids[i]))
-		}
+		X = landmarks.Take(X, chosen)
 	}
-	return ctxerr.Check(ctx)
+	f, _, err := landmarks.NewMap(ctx, rows.Kernel, factors, X)
+	return &OwnFeatures{f, rows.Kernel}, rows, err
 }
 
-// errNegative is the cause of errors and warnings about negative eigenvalues.
-var errNegative = errors.New("has an eigenvalue below −1e-8 of the mean of its diagonal")
+// RestoreOwnFeatures returns stored features.
+func RestoreOwnFeatures(name kernel.Name, stored landmarks.Stored) (*OwnFeatures, error) {
+	k, ok := pairwise.NewKernel(string(name), spectral.Shape{})
+	if !ok || !k.IsOwn() {
+		return nil, fmt.Errorf("kernel %s is not known; call kernel.Register for a kernel of the program", name)
+	}
+	rows := stored.Rows()
+	if rows == nil {
+		return nil, errors.New("there are no landmarks")
+	}
+	_, d := rows.Dims()
+	f, err := stored.Map(k, slices.Repeat([]float64{1}, d))
+	return &OwnFeatures{f, k}, err
+}
+
+// Transform writes the features of new rows, a *mat.Dense or *sparse.CSR, to dst.
+func (f *OwnFeatures) Transform(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	return f.Float64(ctx, design.View(dst), f.Kernel.NewRows(X))
+}
+
+// Diagonal returns k(x, x) of rows: training rows, or new rows unless the kernel is precomputed.
+func (f *OwnFeatures) Diagonal(X mat.Matrix) ([]float64, error) {
+	_, d := X.Dims()
+	return pairwise.Diagonal(f.Kernel, pairwise.NewRows[float64](f.Kernel.Frame(slices.Repeat([]float64{1}, d), X), X))
+}
 
 // CheckOwn returns an error if the kernel of the rows is that of the caller, and its matrix of X, some of the
-// rows, is not finite or has negative eigenvalues. Cost: n³/3 flops for n rows.
+// rows, is not finite, not symmetric or has negative eigenvalues. Cost: n³/3 flops for n rows.
 func (r *Rows) CheckOwn(ctx context.Context, X mat.Matrix) error {
 	if !r.Name.IsOwn() {
 		return nil
@@ -106,54 +82,13 @@ func (r *Rows) CheckOwn(ctx context.Context, X mat.Matrix) error {
 	if err != nil {
 		return err
 	}
-	x := pairwise.NewRows[float64](f, X)
-	n := x.Len()
-	lower := kern.Dense(n, n, n, make([]float64, n*n))
-	if err := pairwise.Matrix(ctx, lower, x, x, r.Kernel); err != nil {
-		return err
-	}
-	if !kern.AllFinite(lower.Data) {
-		return fmt.Errorf("kernel %s has values that are not finite", r.Name)
-	}
-	largest, trace := 0.0, 0.0
-	for _, v := range lower.Data {
-		largest = max(largest, math.Abs(v))
-	}
-	for i := range n {
-		trace += math.Abs(lower.At(i, i))
-		for j := range i {
-			if math.Abs(lower.At(i, j)-lower.At(j, i)) > symmetryTol*largest {
-				return fmt.Errorf("kernel %s must be symmetric, got %v and %v for the same two rows", r.Name, lower.At(i, j),
-					lower.At(j, i))
-			}
-		}
-	}
-	if largest == 0 {
-		return nil
-	}
-	for i := range n {
-		lower.Set(i, i, lower.At(i, i)+negativeTol*trace/float64(n))
-	}
-	_, ok, err := kern.Cholesky(ctx, lower)
-	if err == nil && !ok {
-		err = errNegative
-	}
-	return err
-}
-
-// refuseNegative turns an error of CheckOwn into that of a solver.
-func refuseNegative(name kernel.Name, err error) error {
-	if errors.Is(err, errNegative) {
-		return fmt.Errorf("kernel %s must be positive definite: its Gram matrix %w; use kernel_svm or kernel_svr, or "+
-			"add a multiple of the identity", name, errNegative)
-	}
-	return err
+	return pairwise.CheckOwn(ctx, r.Kernel, pairwise.NewRows[float64](f, X))
 }
 
 // NegativeWarning returns a warning for an error of CheckOwn that is not one of a support vector machine.
 func NegativeWarning(err error) (warning string, ok bool) {
-	if errors.Is(err, errNegative) {
-		return "the Gram matrix " + errNegative.Error() + ": the machine is a stationary point, not a unique minimum", true
+	if errors.Is(err, pairwise.ErrNegative) {
+		return "the Gram matrix " + pairwise.ErrNegative.Error() + ": the machine is a stationary point, not a unique minimum", true
 	}
 	return "", false
 }

@@ -49,7 +49,7 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 		return nil, set.Locate(err, 0)
 	}
 	if r.Kernel.Metric == pairwise.Precomputed {
-		if r.Kernel, r.X, err = gramRows(ctx, r.Kernel, set); err != nil {
+		if r.Kernel, r.X, err = r.Kernel.Gram(ctx, set.X, set.RowNumbers()); err != nil {
 			return nil, set.Locate(err, 0)
 		}
 	}
@@ -63,7 +63,7 @@ func (r *Rows) With(ctx context.Context, set datasets.Set) (*Rows, error) {
 	eachEntry(out.X, func(v float64) { out.largest = max(out.largest, max(v, -v)) })
 	var err error
 	if r.Kernel.Metric == pairwise.Precomputed {
-		out.Kernel, out.X, err = gramRows(ctx, r.Kernel, set)
+		out.Kernel, out.X, err = r.Kernel.Gram(ctx, set.X, set.RowNumbers())
 	}
 	return out, err
 }

@@ -94,7 +94,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, reuse bool) (*Training,
 		return nil, err
 	}
 	if err := rows.CheckOwn(ctx, t.rows); err != nil {
-		return nil, refuseNegative(rows.Name, err)
+		return nil, pairwise.RefuseNegative(rows.Kernel, err)
 	}
 	t.points = NewPoints(rows.Kernel, f, t.rows)
 	return t, ctxerr.Check(ctx)

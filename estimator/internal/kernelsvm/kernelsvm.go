@@ -154,6 +154,9 @@ func (t *Training) Solve(ctx context.Context, s Spec, from Solution) (Solution, 
 			return nil, err
 		}
 		if !kern.AllFinite(r.Beta) || !(math.Abs(r.Intercept) < math.MaxFloat64) {
+			if s.Kernel.IsOwn() {
+				return nil, NotFiniteError(s.Kernel)
+			}
 			return nil, errNotFinite
 		}
 		out[j] = &r
@@ -163,6 +166,11 @@ func (t *Training) Solve(ctx context.Context, s Spec, from Solution) (Solution, 
 
 // errNotFinite reports sums that overflow.
 var errNotFinite = errors.New("the solution is not finite: C is too large; use a smaller C")
+
+// NotFiniteError reports values of a kernel of the caller, among them those of test rows.
+func NotFiniteError(name kernel.Name) error {
+	return fmt.Errorf("kernel %s has values that are not finite, or C is too large", name)
+}
 
 // Model returns the model of a solution, with the support vectors of all outputs. X are the rows of the matrix.
 func (t *Training) Model(s Spec, params kernelridge.KernelParams, X mat.Matrix, solution Solution) (
@@ -256,8 +264,11 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*kernelridge.Rows,
 // Matrix returns the matrix of rows of X, whose rows are computed and cached as they are used.
 func (s Spec) Matrix(rows *kernelridge.Rows, X mat.Matrix) (*smo.Matrix, error) {
 	f, err := rows.Frame(X)
+	if err != nil {
+		return nil, err
+	}
 	n, _ := X.Dims()
-	return smo.NewMatrix(rows.Kernel, f, X, s.cacheBytes(n)), err
+	return smo.NewMatrix(rows.Kernel, f, X, s.cacheBytes(n))
 }
 
 // Fit fits a model to rows in memory.
@@ -266,20 +277,9 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	if err != nil {
 		return nil, err
 	}
-	var selected []int
-	position := make([]int, len(l.Weights))
-	for i, w := range l.Weights {
-		if position[i] = len(selected); w > 0 {
-			selected = append(selected, i)
-		}
-	}
-	X := rows.X
-	if len(selected) < len(l.Weights) {
-		X = rowblock.Select(X, selected)
-	}
-	err = rows.CheckOwn(ctx, X)
-	warning, negative := kernelridge.NegativeWarning(err)
-	if err != nil && !negative {
+	X, position := weighted(rows, l)
+	warnings, err := checkOwn(ctx, rows, X)
+	if err != nil {
 		return nil, err
 	}
 	matrix, err := s.Matrix(rows, X)
@@ -296,8 +296,40 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	}
 	params := kernelridge.KernelParams{Kernel: string(rows.Name), Gamma: rows.Gamma, Shape: s.Shape}
 	m, err := t.Model(s, params, X, solution)
-	if err == nil && negative {
-		m.Report.Warnings = append(m.Report.Warnings, warning)
+	if err == nil {
+		m.Report.Warnings = append(m.Report.Warnings, warnings...)
 	}
 	return m, err
+}
+
+// weighted returns the rows of positive weight, and the position of each row among them.
+func weighted(rows *kernelridge.Rows, l *design.Labels) (X mat.Matrix, position []int) {
+	var selected []int
+	position = make([]int, len(l.Weights))
+	for i, w := range l.Weights {
+		if position[i] = len(selected); w > 0 {
+			selected = append(selected, i)
+		}
+	}
+	if len(selected) == len(l.Weights) {
+		return rows.X, position
+	}
+	return rowblock.Select(rows.X, selected), position
+}
+
+// CheckOwn returns an error if the kernel of the rows is that of the caller and its values of the rows of positive
+// weight are not finite or not symmetric.
+func CheckOwn(ctx context.Context, rows *kernelridge.Rows, l *design.Labels) error {
+	X, _ := weighted(rows, l)
+	_, err := checkOwn(ctx, rows, X)
+	return err
+}
+
+// checkOwn also returns a warning of values that are not positive definite.
+func checkOwn(ctx context.Context, rows *kernelridge.Rows, X mat.Matrix) ([]string, error) {
+	err := rows.CheckOwn(ctx, X)
+	if warning, negative := kernelridge.NegativeWarning(err); negative {
+		return []string{warning}, nil
+	}
+	return nil, err
 }

@@ -65,7 +65,10 @@ func (m *Matrices) Matrix(ctx context.Context, some *kernelridge.Rows) (*smo.Mat
 	if err != nil {
 		return nil, err
 	}
-	out := smo.NewMatrix(rows.Kernel, f, rows.X, 0)
+	out, err := smo.NewMatrix(rows.Kernel, f, rows.X, 0)
+	if err != nil {
+		return nil, err
+	}
 	dst := <-m.memory
 	if n := m.set.Rows(); dst.Rows < n {
 		dst = kern.Dense(n, n, n, kern.MakeLarge[float32](n*n))

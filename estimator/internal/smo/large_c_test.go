@@ -51,7 +51,7 @@ func TestLargeC(t *testing.T) {
 				k, _ := pairwise.NewKernel(c.Kernel, spectral.Shape{Degree: 3, Coef0: 1})
 				gamma := slices.Repeat([]float64{c.Gamma}, len(golden.X[0]))
 				f := k.Frame(k.Factors(gamma), X)
-				m := NewMatrix(k, f, X, 1<<24)
+				m := mustMatrix(NewMatrix(k, f, X, 1<<24))
 				if whole {
 					distances := kern.Dense(len(signs), len(signs), len(signs), make([]float32, len(signs)*len(signs)))
 					if err := Distances(t.Context(), distances, k.Metric, f, X); err != nil {

@@ -29,16 +29,20 @@ type Matrix struct {
 }
 
 // NewMatrix returns the kernel matrix of the rows of X, a *mat.Dense or *sparse.CSR, in the frame of
-// the kernel and its γ. It caches up to the given bytes, but at least the rows of a working set.
-func NewMatrix(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix, cacheBytes int64) *Matrix {
+// the kernel and its γ. It caches up to the given bytes, but at least the rows of a working set. A panic of a
+// registered kernel is an error.
+func NewMatrix(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix, cacheBytes int64) (*Matrix, error) {
 	n, _ := X.Dims()
 	m := &Matrix{kernel: k, rows32: pairwise.NewRows[float32](f, X), rows64: pairwise.NewRows[float64](f, X),
 		cached: make([][]float32, n), used: make([]int, n), capacity: int(max(cacheBytes/(4*int64(n)), minWorkingRows))}
-	m.diagonal = pairwise.Diagonal(k, m.rows64)
+	var err error
+	if m.diagonal, err = pairwise.Diagonal(k, m.rows64); err != nil {
+		return nil, err
+	}
 	if !slices.ContainsFunc(m.diagonal, func(v float64) bool { return v != 1 }) {
 		m.diagonal = nil
 	}
-	return m
+	return m, nil
 }
 
 // Distances writes the distances of all pairs of rows in a frame to dst, for [Matrix.Fill].

@@ -42,7 +42,14 @@ func matrixOf(t *testing.T, name string, X *mat.Dense, cacheBytes int64) *Matrix
 	}
 	_, d := X.Dims()
 	f := k.Frame(k.Factors(slices.Repeat([]float64{0.3}, d)), X)
-	return NewMatrix(k, f, X, cacheBytes)
+	return mustMatrix(NewMatrix(k, f, X, cacheBytes))
+}
+
+func mustMatrix(m *Matrix, err error) *Matrix {
+	if err != nil {
+		panic(err)
+	}
+	return m
 }
 
 // problems returns a classification and a regression with a C of each row, some of them 0.
@@ -297,7 +304,7 @@ func BenchmarkSolve(b *testing.B) {
 			p := problems(y, 1, 1e-3)[i]
 			for b.Loop() {
 				k, _ := pairwise.NewKernel("gaussian", spectral.Shape{Nu: 1.5, Alpha: 1})
-				m := NewMatrix(k, k.Frame(k.Factors([]float64{0.3, 0.3, 0.3}), X), X, 1<<28)
+				m := mustMatrix(NewMatrix(k, k.Frame(k.Factors([]float64{0.3, 0.3, 0.3}), X), X, 1<<28))
 				if _, err := Solve(context.Background(), m, p, nil); err != nil {
 					b.Fatal(err)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/mlflow"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -24,6 +25,7 @@ func crossCheck(d *decoder) {
 		}
 	}
 	checkSQL(d, clash)
+	checkGram(d, clash)
 	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
 		d.problem(d.at["data"], "data", param.FieldError{Problem: "must have train, sql or dataset",
 			Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
@@ -128,6 +130,50 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 			add(part.path, param.FieldError{Problem: "must not be empty"})
 		}
 	}
+}
+
+// checkGram checks that the files of Gram matrices are those of the rows, and that a step uses them.
+func checkGram(d *decoder, clash func(a, b, why string)) {
+	for _, key := range []string{"train", "test"} {
+		if given := d.at["data.gram."+key]; given != nil && !d.has("data.gram") {
+			d.at["data.gram"] = given // of an override
+		}
+	}
+	data := d.spec.Data
+	if !data.Gram.Given() {
+		return
+	}
+	add := func(path string, f param.FieldError) { d.errs = append(d.errs, d.spec.Locate(path, f)) }
+	clash("data.dataset", "data.gram", "its rows have inputs; name a file of rows in data.train")
+	clash("data.sql", "data.gram", "its rows have no fixed order; name a file of rows in data.train")
+	if data.Stream == "always" {
+		add("data.stream", param.FieldError{Value: "always", Constraint: "auto or never with data.gram"})
+	}
+	if data.Gram.Train == "" {
+		add("data.gram.train", param.FieldError{Problem: "missing: must be the file of the Gram matrix of the training rows"})
+	}
+	switch tested := len(data.Test) > 0; {
+	case tested && data.Gram.Test == "":
+		add("data.gram.test", param.FieldError{Problem: "missing: must be a file with a row for each row of data.test"})
+	case !tested && data.Gram.Test != "":
+		add("data.gram.test", param.FieldError{Problem: "requires data.test, the file of the test rows"})
+	}
+	used := Precomputed(d.spec.Pipeline)
+	precomputed := func(v any) bool { return v == string(kernel.Precomputed) }
+	if s := d.spec.Search; s != nil {
+		used = used || slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return slices.ContainsFunc(a.Values, precomputed) })
+	}
+	if d.steps && !used {
+		add("data.gram", param.FieldError{Problem: "requires a step with kernel: precomputed",
+			Hint: "set the kernel of a step, such as kernel_ridge: {kernel: precomputed}"})
+	}
+}
+
+// Precomputed reports whether a step has kernel: precomputed.
+func Precomputed(p pipeline.Pipeline) bool {
+	return slices.ContainsFunc(param.All(p), func(p param.Param) bool {
+		return p.Name == "kernel" && p.Value == string(kernel.Precomputed)
+	})
 }
 
 // checkTask checks that estimator and score support the task, if the file declares it.

@@ -151,4 +151,5 @@ func (d *decoder) resolve() {
 		}
 	}
 	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return below(base, path) })
+	s.Data.Gram = s.Data.Gram.moved(func(path string) string { return below(base, path) })
 }

@@ -80,6 +80,7 @@ type Data struct {
 	Train   reader.Paths
 	Test    reader.Paths
 	SQL     SQL
+	Gram    Gram
 	Dataset string
 	Split   Split
 	Stream  string
@@ -103,6 +104,7 @@ func (s *Data) Params(l *param.List) {
 		"in which numbers count as such, those of a list as listed.")
 	l.Value(&s.Test, "test", "File of the rows to test on, with the columns of the training file; or several.")
 	l.Child("sql", &s.SQL)
+	l.Child("gram", &s.Gram)
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
 	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(reader.Extensions(), " ")+
@@ -135,6 +137,35 @@ func (s *Data) Params(l *param.List) {
 	l.Choice(&s.Stream, "stream",
 		"Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, "+
 			"when half of the memory does not hold it.", "auto", "always", "never")
+}
+
+// Gram names files of kernel values that replace the inputs, for steps with kernel: precomputed.
+type Gram struct{ Train, Test string }
+
+// Params declares the keys of the section.
+func (s *Gram) Params(l *param.List) {
+	l.String(&s.Train, "train", "File of the kernel values of all pairs of training rows, a symmetric matrix in .npy, "+
+		"relative to the experiment file. Row i is that of row i of data.train.")
+	l.String(&s.Test, "test", "File of the kernel values of each row of data.test, in its order, with every row of "+
+		"data.train: rows × training rows, in .npy.")
+}
+
+// Given reports whether the section is present.
+func (s Gram) Given() bool { return s != Gram{} }
+
+// Files returns the files of the section.
+func (s Gram) Files() []string {
+	return slices.DeleteFunc([]string{s.Train, s.Test}, func(path string) bool { return path == "" })
+}
+
+// moved returns the section with new paths of the files.
+func (s Gram) moved(to func(path string) string) Gram {
+	for _, path := range []*string{&s.Train, &s.Test} {
+		if *path != "" {
+			*path = to(*path)
+		}
+	}
+	return s
 }
 
 // Where returns the training and test files or queries.

@@ -49,6 +49,7 @@ func Key(name, indent string) string {
 func (s Spec) Encode(file string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = pathsFrom(s.Data.Train, file), pathsFrom(s.Data.Test, file)
 	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return SeenFrom(file, path) })
+	s.Data.Gram = s.Data.Gram.moved(func(path string) string { return SeenFrom(file, path) })
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "report",
 		"output"} {
@@ -111,7 +112,10 @@ func pathsFrom(p reader.Paths, file string) reader.Paths {
 
 // Encode returns how files of rows are read, without the names of the files, as [DecodeData] reads it.
 func (s Data) Encode() (string, error) {
-	s.Train, s.Test, s.SQL, s.Dataset, s.Split = nil, nil, SQL{}, "", Split{}
+	if s.Gram.Given() { // new rows have none of the columns of the training file
+		s.Drop, s.Kinds, s.Dates = nil, nil, nil
+	}
+	s.Train, s.Test, s.SQL, s.Gram, s.Dataset, s.Split = nil, nil, SQL{}, Gram{}, "", Split{}
 	text, err := yaml.Marshal(Spec{Data: s}.section("data"))
 	return string(text), err
 }

@@ -68,6 +68,11 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 			return nil, ErrorOf(ctx, spec, "data.test", err)
 		}
 	}
+	if spec.Data.Gram.Given() {
+		if p.Train, p.Test, err = openGram(ctx, spec, p.Train, p.Test); err != nil {
+			return nil, err
+		}
+	}
 	if p.Task.Unsupervised() {
 		p.scored()
 	}

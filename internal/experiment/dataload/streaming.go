@@ -17,7 +17,7 @@ func Streams(s config.Spec, train datasets.Source) bool {
 	switch {
 	case s.Data.Stream == "always":
 		return s.Data.Dataset == ""
-	case s.Data.Stream == "never" || s.Data.Dataset != "":
+	case s.Data.Stream == "never" || s.Data.Dataset != "" || s.Data.Gram.Given():
 		return false
 	}
 	size := Memory(s, train)

@@ -79,6 +79,9 @@ func fieldErrors(s config.Spec) (errs FieldErrors) {
 	if s.Intervals != nil {
 		add("intervals", param.FieldError{Problem: "intervals cannot be sharded", Hint: "remove the section"})
 	}
+	if s.Data.Gram.Given() {
+		add("data.gram", param.FieldError{Problem: "the rows of a Gram matrix cannot be sharded", Hint: "use bochner run"})
+	}
 	if _, err := s.Pipeline.Start(context.Background(), datasets.Schema{}, 1); errors.Is(err, datasets.ErrNoPasses) {
 		add("pipeline", param.FieldError{Problem: config.Problem(err)})
 	}

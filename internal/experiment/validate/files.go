@@ -47,6 +47,10 @@ type heads struct{ *config.Document }
 func (d *heads) files(ctx context.Context) {
 	data := d.Spec.Data
 	trainFrom, testFrom := data.Where()
+	if data.Gram.Given() {
+		_, _, errs := dataload.GramFiles(ctx, d.Spec)
+		d.Errors = append(d.Errors, errs...)
+	}
 	train := d.head(ctx, "data.train", trainFrom)
 	test := d.head(ctx, "data.test", testFrom)
 	if train == nil {
@@ -99,14 +103,16 @@ func (d *heads) rows(ctx context.Context, all bool) {
 		section, rest, _ := strings.Cut(f.Path, ".")
 		divided := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" &&
 			strings.HasPrefix(rest, "split")
-		if !d.Owns(f) || section == "" || section == "data" && !divided && rest != "stream" {
+		if !d.Owns(f) || section == "" || section == "data" && !divided && rest != "stream" &&
+			!strings.HasPrefix(rest, "gram") {
 			return // the selected rows are unknown
 		}
 		whole = whole && !divided
 	}
 	switch {
 	case all && data.SQL.Given():
-	case len(data.Train) == 0 && data.Dataset == "" || !all && !(d.isSmall(data.Train) && d.isSmall(data.Test)):
+	case len(data.Train) == 0 && data.Dataset == "" || !all &&
+		!(d.isSmall(data.Train) && d.isSmall(data.Test) && d.isSmall(data.Gram.Files())):
 		return
 	}
 	parts, err := dataload.Open(ctx, d.Spec)

@@ -59,6 +59,9 @@ func NewMap(ctx context.Context, k *pairwise.Kernel, factors []float64, landmark
 		return nil, nil, err
 	}
 	rows := pairwise.NewRows[float64](k.Frame(factors, landmarks), landmarks)
+	if err := pairwise.CheckOwn(ctx, k, rows); err != nil {
+		return nil, nil, pairwise.RefuseNegative(k, err)
+	}
 	kept, factor, err := independent(ctx, k, rows)
 	if err != nil {
 		return nil, nil, err

@@ -47,8 +47,11 @@ func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pair
 	if err := memory.Check(int64(unsafe.Sizeof(T(0))) * int64(n) * int64(most)); err != nil {
 		return nil, err
 	}
-	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: pairwise.Diagonal(k, x),
-		sums: make([]float64, n)}
+	residual, err := pairwise.Diagonal(k, x)
+	if err != nil {
+		return nil, err
+	}
+	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: residual, sums: make([]float64, n)}
 	p.F = kern.Dense(n, most, most, make([]T, n*most))
 	p.scale = kern.Sum(p.residual) / float64(n)
 	const fruitless = 16 // stop after this number of rounds without a pivot

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -35,15 +36,36 @@ func (f *Map) Stored() Stored {
 	return s
 }
 
-// Map returns the serialized map, or an error if it is invalid.
-func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
-	var rows mat.Matrix
+// State serializes the parts of the map.
+func (s *Stored) State(st *model.State) {
+	compressed := s.Sparse != nil
+	st.Bool("sparse", &compressed)
+	if st.Err() != nil {
+		return
+	}
+	if compressed {
+		st.Sparse("landmarks", &s.Sparse)
+	} else {
+		st.Matrix("landmarks", &s.Dense)
+	}
+	st.Floats("factor", &s.Factor)
+}
+
+// Rows returns the landmarks, nil for none.
+func (s Stored) Rows() mat.Matrix {
 	switch {
 	case s.Dense != nil:
-		rows = s.Dense
+		return s.Dense
 	case s.Sparse != nil:
-		rows = s.Sparse
-	default:
+		return s.Sparse
+	}
+	return nil
+}
+
+// Map returns the serialized map, or an error if it is invalid.
+func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
+	rows := s.Rows()
+	if rows == nil {
 		return nil, errors.New("there are no landmarks")
 	}
 	m, d := rows.Dims()
@@ -55,6 +77,9 @@ func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
 	}
 	if err := Check(m, d); err != nil {
 		return nil, err
+	}
+	if k.Metric == pairwise.Precomputed && !pairwise.IsUnits(rows) {
+		return nil, errors.New("the rows of a precomputed kernel must be unit vectors")
 	}
 	factor := make([]float64, m*m)
 	for i, rest := 0, s.Factor; i < m; i++ {

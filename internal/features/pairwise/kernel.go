@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
@@ -22,7 +23,7 @@ type Kernel struct {
 	spectral  spectral.Kernel
 	products  []productKernel   // of a kernel of columns
 	function  kernel.Func       // of a registered kernel
-	name      string            // of the function
+	name      string            // of a kernel of the caller
 	gram      map[int][]float64 // precomputed values of training rows, by their number
 }
 
@@ -115,9 +116,12 @@ func (k *Kernel) Scale(gamma float64) float64 {
 	return factor
 }
 
-// Diagonal returns k(x_i, x_i) of the rows in a frame of k and its γ.
-func Diagonal[T kern.Float](k *Kernel, x Rows[T]) []float64 {
-	out := slices.Repeat([]float64{1}, x.n)
+// Diagonal returns k(x_i, x_i) of the rows in a frame of k and its γ. A panic of a registered kernel is an error.
+func Diagonal[T kern.Float](k *Kernel, x Rows[T]) (out []float64, err error) {
+	if k.function != nil {
+		defer guard.Recover(&err, k.function, k.name)
+	}
+	out = slices.Repeat([]float64{1}, x.n)
 	for i := 0; x.own != nil && i < x.n; i++ {
 		out[i] = x.own.value(i, x.own, i)
 	}
@@ -131,7 +135,7 @@ func Diagonal[T kern.Float](k *Kernel, x Rows[T]) []float64 {
 			out[i] = 0
 		}
 	}
-	return out
+	return out, nil
 }
 
 // Domain returns the constraint on inputs, "" for all numbers, and reports whether v violates it.

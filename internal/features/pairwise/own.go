@@ -1,14 +1,17 @@
 package pairwise
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -19,25 +22,142 @@ var ownSpectral = spectral.Kernel{Power: 0, Columns: true}
 // ownKernel returns a registered kernel, or one of precomputed values.
 func ownKernel(name string) (*Kernel, bool) {
 	if name == string(kernel.Precomputed) {
-		return &Kernel{Metric: Precomputed, shape: ownShape, spectral: ownSpectral}, true
+		return &Kernel{Metric: Precomputed, shape: ownShape, spectral: ownSpectral, name: name}, true
 	}
 	f := kernel.Name(name).Func()
 	return &Kernel{Metric: Function, shape: ownShape, spectral: ownSpectral, function: f, name: name}, f != nil
 }
 
-// WithGram returns the kernel of precomputed values for rows of which row i of gram has the values, and
-// for new rows. Rows that the values are of are unit vectors: ids[i] is the column of row i.
-func (k *Kernel) WithGram(gram *mat.Dense, ids []int) *Kernel {
+// Gram returns the kernel of the precomputed values of training rows, of which row i of X has those with
+// all training rows, and unit vectors in place of the rows. ids are the row numbers of rows that were
+// selected from others, whose columns are selected too; nil for all rows.
+func (k *Kernel) Gram(ctx context.Context, X mat.Matrix, ids []int) (*Kernel, *sparse.CSR, error) {
+	gram, _ := k.NewRows(design.ToFloat64(design.Native(X))).(*mat.Dense)
+	n, d := gram.Dims()
+	if ids == nil && n != d {
+		return nil, nil, fmt.Errorf("kernel: precomputed: the Gram matrix of the training rows must be square, got %d×%d", n, d)
+	}
+	if ids == nil {
+		ids = make([]int, n)
+		for i := range ids {
+			ids[i] = i
+		}
+	}
+	for _, id := range ids {
+		if id >= d {
+			return nil, nil, fmt.Errorf("kernel: precomputed: must have a kernel value with each of the training rows, row %d "+
+				"has %d values; the Gram matrix must be square", id, d)
+		}
+	}
+	if err := CheckSymmetric(ctx, gram, ids); err != nil {
+		return nil, nil, fmt.Errorf("kernel: precomputed: %w", err)
+	}
 	out := *k
-	out.gram = make(map[int][]float64, len(ids))
+	out.gram = make(map[int][]float64, n)
 	for i, id := range ids {
 		out.gram[id] = gram.RawRowView(i)
 	}
-	return &out
+	return &out, units(ids, d), nil
 }
 
-// Units returns unit vectors of d columns: rows that a kernel of precomputed values knows by their number.
-func Units(ids []int, d int) *sparse.CSR {
+// NewRows returns new rows of a kernel of precomputed values as dense rows, because sparse rows are
+// training rows, and the rows of other kernels as they are.
+func (k *Kernel) NewRows(X mat.Matrix) mat.Matrix {
+	if m, ok := X.(*sparse.CSR); ok && k.Metric == Precomputed {
+		return m.Dense()
+	}
+	return X
+}
+
+// SymmetryTol is the tolerance of the difference of two entries of a Gram matrix in transposed positions,
+// relative to the largest entry.
+const SymmetryTol = 1e-8
+
+// CheckSymmetric returns an error for the first pair of rows of a Gram matrix whose values differ: column
+// ids[i] is that of row i.
+func CheckSymmetric(ctx context.Context, gram *mat.Dense, ids []int) error {
+	largest := max(mat.Max(gram), -mat.Min(gram))
+	bad := make([]int, len(ids)) // 1 + the first column, by row
+	kern.Parallel(len(ids), 16, func(lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			row := gram.RawRowView(i)
+			for j, id := range ids[:i] {
+				if !(math.Abs(row[id]-gram.At(j, ids[i])) <= SymmetryTol*largest) {
+					bad[i] = 1 + j
+					break
+				}
+			}
+		}
+	})
+	for i, j := range bad {
+		if j--; j >= 0 {
+			return fmt.Errorf("the Gram matrix must be symmetric, got %v in row %d, column %d and %v in the transposed position",
+				gram.At(i, ids[j]), ids[i], ids[j], gram.At(j, ids[i]))
+		}
+	}
+	return ctxerr.Check(ctx)
+}
+
+// negativeTol is the tolerance of negative eigenvalues of Gram matrices, relative to the mean of the diagonal.
+const negativeTol = 1e-8
+
+// ErrNegative is the cause of errors and warnings about negative eigenvalues.
+var ErrNegative = errors.New("has an eigenvalue below −1e-8 of the mean of its diagonal")
+
+// CheckOwn returns an error if k is a kernel of the caller, and its matrix of the rows is not finite, not
+// symmetric or has negative eigenvalues. Cost: n³/3 flops for n rows.
+func CheckOwn(ctx context.Context, k *Kernel, x Rows[float64]) error {
+	if !k.IsOwn() {
+		return nil
+	}
+	n := x.Len()
+	lower := kern.Dense(n, n, n, make([]float64, n*n))
+	if err := Matrix(ctx, lower, x, x, k); err != nil {
+		return err
+	}
+	if !kern.AllFinite(lower.Data) {
+		return fmt.Errorf("kernel %s has values that are not finite", k.name)
+	}
+	largest, trace := 0.0, 0.0
+	for _, v := range lower.Data {
+		largest = max(largest, math.Abs(v))
+	}
+	for i := range n {
+		trace += math.Abs(lower.At(i, i))
+		for j := range i {
+			if math.Abs(lower.At(i, j)-lower.At(j, i)) > SymmetryTol*largest {
+				return fmt.Errorf("kernel %s must be symmetric, got %v and %v for the same two rows", k.name, lower.At(i, j),
+					lower.At(j, i))
+			}
+		}
+	}
+	if largest == 0 {
+		return nil
+	}
+	for i := range n {
+		lower.Set(i, i, lower.At(i, i)+negativeTol*trace/float64(n))
+	}
+	_, ok, err := kern.Cholesky(ctx, lower)
+	if err == nil && !ok {
+		err = ErrNegative
+	}
+	return err
+}
+
+// IsOwn reports whether the caller computes the kernel: it is precomputed or registered.
+func (k *Kernel) IsOwn() bool { return k.shape == ownShape }
+
+// RefuseNegative turns an error of [CheckOwn] into that of a method that needs a positive definite kernel.
+func RefuseNegative(k *Kernel, err error) error {
+	if errors.Is(err, ErrNegative) {
+		return fmt.Errorf("kernel %s must be positive definite: its Gram matrix %w; use kernel_svm or kernel_svr, or "+
+			"add a multiple of the identity", k.name, ErrNegative)
+	}
+	return err
+}
+
+// units returns unit vectors of d columns: rows that a kernel of precomputed values knows by their number.
+func units(ids []int, d int) *sparse.CSR {
 	indptr, indices := make([]int, len(ids)+1), make([]uint32, len(ids))
 	for i, id := range ids {
 		indptr[i+1], indices[i] = i+1, uint32(id)

@@ -60,7 +60,11 @@ func TestProductKernels(t *testing.T) {
 			checkValues[float64](t, k, frame, pair[0], pair[1], want, 1e-13*scale)
 			checkValues[float32](t, k, frame, pair[0], pair[1], want, 2e-6*scale)
 		}
-		for i, v := range Diagonal(k, NewRows[float64](frame, X)) {
+		diagonal, err := Diagonal(k, NewRows[float64](frame, X))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range diagonal {
 			if w := exact(gamma, X.RawRowView(i), X.RawRowView(i)); math.Abs(v-w) > 1e-12*scale {
 				t.Errorf("%s: diagonal %d is %v, want %v", name, i, v, w)
 			}

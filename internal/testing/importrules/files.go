@@ -18,7 +18,7 @@ var Files = map[string][]string{
 	"internal/experiment/scaffold": {"draft", "proposal", "order", "target", "writer", "survey",
 		"opinion", "text", "profile"},
 	"internal/experiment/dataload": {
-		"split", "dataload", "placeholder", "streaming", "inspect_part", "files", "errors", "database", "query",
+		"split", "dataload", "gram", "placeholder", "streaming", "inspect_part", "files", "errors", "database", "query",
 	},
 	"experiment/result": {"comparison", "explanation", "check", "result", "findings"},
 	"internal/experiment/shardfit": {

@@ -128,7 +128,7 @@ var Allowed = map[string][]string{
 
 	// The kernels themselves, of all pairs of rows.
 	"internal/features/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "sparse"},
-	"internal/features/landmarks": {"graph", "internal/features/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
+	"internal/features/landmarks": {"model", "graph", "internal/features/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
 		"internal/runtime/memory", "sparse"},
 
 	// Learned scales, on the same kind of features.
@@ -150,7 +150,7 @@ var Allowed = map[string][]string{
 		"internal/features/fourier", "internal/features/softmax", "transformer/internal/bins", "internal/features/evidence", "internal/features/sample", "transformer/internal/agop",
 		"internal/design", "internal/kern", "internal/runtime/memory", "datasets/pass", "internal/features/pairwise", "internal/features/landmarks",
 		"internal/features/murmur", "internal/features/textfeatures"},
-	"estimator": {"internal/spec/registry", "batch", "graph", "estimator/internal/sgd", "datasets", "kernel", "estimator/internal/network",
+	"estimator": {"internal/features/landmarks", "internal/spec/registry", "batch", "graph", "estimator/internal/sgd", "datasets", "kernel", "estimator/internal/network",
 		"estimator/internal/kernelridge", "estimator/internal/kernelsvm", "internal/features/pairwise", "internal/features/spectral", "internal/features/fourier",
 		"internal/features/evidence",
 		"internal/features/sample", "sparse", "single", "param", "model", "internal/design", "estimator/internal/leastsquares",
@@ -179,7 +179,7 @@ var Allowed = map[string][]string{
 
 	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
 	// hyperplanes.
-	"estimator/cluster": {"internal/spec/registry", "graph", "estimator", "datasets", "datasets/pass", "param",
+	"estimator/cluster": {"estimator/internal/kernelridge", "internal/features/landmarks", "kernel", "internal/spec/registry", "graph", "estimator", "datasets", "datasets/pass", "param",
 		"model", "estimator/internal/kmeans",
 		"estimator/internal/singular", "internal/design", "internal/kern", "internal/runtime/memory"},
 	"estimator/anomaly": {"internal/spec/registry", "graph", "estimator", "datasets", "param", "model",
@@ -243,10 +243,10 @@ var Allowed = map[string][]string{
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
-	"internal/experiment/config": {"internal/codec/yamlnode", "internal/rows/reader", "internal/experiment/mlflow",
+	"internal/experiment/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader", "internal/experiment/mlflow",
 		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
 		"internal/learning/conformal", "internal/learning/metricinput", "internal/spec/paramkind"},
-	"internal/experiment/dataload": {"internal/experiment/config", "internal/runtime/files", "datasets", "datasets/...",
+	"internal/experiment/dataload": {"internal/features/pairwise", "internal/experiment/config", "internal/runtime/files", "datasets", "datasets/...",
 		"metrics", "param", "internal/runtime/memory", "internal/rows/rowfile", "internal/rows/reader"},
 	"internal/experiment/validate": {"internal/rows/reader", "internal/experiment/config", "internal/runtime/files",
 		"internal/experiment/dataload", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin",

@@ -3,19 +3,15 @@ package gridsearch
 import (
 	"context"
 	"fmt"
-	"hash"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
-	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
-	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
@@ -48,25 +44,17 @@ func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, e
 	return folds, nil
 }
 
-// inMemory runs fits on rows in memory.
-type inMemory struct {
-	*run
-	rows datasets.Set // training rows: data, without the targets if they only score
-}
-
 // prepare checks the search and the data, and makes the folds. It combines at most limit
 // candidates.
-func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
+func (s Search) prepare(data datasets.Set, limit int) (*run, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
 	}
-	checked, list, err := s.newRun(data, limit)
+	r, list, err := s.newRun(data, limit)
 	if err != nil {
 		return nil, err
 	}
-	r := &inMemory{checked, checked.data}
-	r.fitter = r
-	if s.task(list).Unsupervised() {
+	if r.rows = r.data; s.task(list).Unsupervised() {
 		r.rows = r.data.WithoutTargets()
 	}
 	if r.fullFolds, err = s.split(r.data, s.task(list)); err != nil {
@@ -88,10 +76,10 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 
 // fit runs the pending fits; with a budget in parts, if the estimator shares work. The candidates of a
 // part are neighbors in the grid and share most of their work.
-func (r *inMemory) fit(ctx context.Context) error {
+func (r *run) fit(ctx context.Context) error {
 	_, shares := r.search.Estimator.(batch.Fitter)
-	if _, left := r.search.Splitter.(LeaveOneOut); !shares || left || r.deadline.IsZero() {
-		return r.fitBatch(ctx, shares)
+	if _, left := r.search.Splitter.(LeaveOneOut); !shares || left || r.stream != nil || r.deadline.IsZero() {
+		return r.fitBatch(ctx, shares || r.stream != nil)
 	}
 	defer func() { r.include = nil }()
 	for _, part := range budgetParts(len(r.candidates)-r.firstNew, r.search.Seed) {
@@ -109,22 +97,16 @@ func (r *inMemory) fit(ctx context.Context) error {
 	return nil
 }
 
-func (r *inMemory) refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
+// fitAll fits a spec to all rows.
+func (r *run) fitAll(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
+	if r.stream != nil {
+		return estimator.FitSource(ctx, spec, r.stream.Source)
+	}
 	return guard.Call(spec, "Fit", func() (estimator.Predictor, error) { return spec.Fit(ctx, r.rows) })
 }
 
-func (r *inMemory) identify(sums map[string]string) {
-	sums["folds"] = journal.Sum(func(w hash.Hash) {
-		for _, f := range r.folds {
-			journal.Numbers(w, f.Train)
-			journal.Numbers(w, f.Test)
-		}
-	})
-	sums["data"] = journal.Sum(func(w hash.Hash) { journal.Rows(w, r.data) })
-}
-
 // fitBatch fits all candidates of the round; Include selects the pending fits of the current part.
-func (r *inMemory) fitBatch(ctx context.Context, shares bool) error {
+func (r *run) fitBatch(ctx context.Context, shares bool) error {
 	folds, candidates := len(r.folds), len(r.candidates)-r.firstNew
 	seen := make([]bool, candidates*folds) // fits that were reported or must not be
 	for i, row := range r.outcomes[r.firstNew:] {
@@ -156,8 +138,8 @@ func (r *inMemory) fitBatch(ctx context.Context, shares bool) error {
 		}
 		return ctxerr.Check(ctx)
 	}
-	if !shares {
-		j.Workers, j.Memory, j.FitOne = r.search.workers(), r.search.Memory, r.fitOne
+	if !shares || r.stream != nil { // pipelines have their own limits
+		j.Workers, j.Memory, j.Predict = r.search.workers(), r.memory, r.scorer.predict
 	}
 	shared, err := estimator.FitBatch(ctx, j)
 	if err != nil || !shares {
@@ -171,7 +153,7 @@ func (r *inMemory) fitBatch(ctx context.Context, shares bool) error {
 }
 
 // job returns the candidates of the current round.
-func (r *inMemory) job() batch.Job {
+func (r *run) job() batch.Job {
 	j := r.jobOf(r.candidates[r.firstNew:])
 	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
 		j.LeaveOneOut, j.GCV = true, left.GCV
@@ -180,8 +162,8 @@ func (r *inMemory) job() batch.Job {
 }
 
 // jobOf returns a job of some candidates.
-func (r *inMemory) jobOf(candidates []candidate) batch.Job {
-	j := batch.Job{Data: r.rows, Shape: r.rows.Shape(), Folds: r.folds}
+func (r *run) jobOf(candidates []candidate) batch.Job {
+	j := batch.Job{Data: r.rows, Stream: r.stream, Shape: r.shape(), Folds: r.folds}
 	for _, c := range candidates {
 		j.Candidates = append(j.Candidates, batch.Candidate{Estimator: c.spec})
 	}
@@ -195,37 +177,15 @@ func (s Search) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// fitOne fits candidate i of the round to the training rows of a fold and predicts the test rows, as
-// far as the metrics require.
-func (r *inMemory) fitOne(ctx context.Context, i, k int) (out batch.Outcome) {
-	fold := r.folds[k]
-	train := r.rows.Select(fold.Train)
-	start := time.Now()
-	spec := r.candidates[r.firstNew+i].spec
-	model, err := guard.Call(spec, "Fit", func() (estimator.Predictor, error) { return spec.Fit(ctx, train) })
-	out.Seconds = time.Since(start).Seconds()
-	if err != nil {
-		out.Err = train.Locate(err, 0)
-		return out
-	}
-	var m estimator.Reporter
-	if estimator.As(model, &m) {
-		out.Report = m.Report()
-	}
-	out.Prediction, err = r.scorer.predict(ctx, model, rowblock.Select(r.data.X, fold.Test))
-	out.Err = r.data.AtRows(err, fold.Test)
-	return out
-}
-
-// refuse returns an error if a candidate needs more memory than available.
-func (r *inMemory) refuse(candidates []candidate) error {
-	bound := r.search.Memory
-	if bound == 0 {
-		bound = memory.Available()
+// refuse returns an error if a candidate needs more memory than the limit. On a stream, it is checked when it
+// starts.
+func (r *run) refuse(candidates []candidate) error {
+	if r.stream != nil {
+		return nil
 	}
 	tooLarge, first, j := 0, -1, r.jobOf(candidates)
 	for i := range candidates {
-		if j.FitBytes(i) > bound {
+		if j.FitBytes(i) > r.memory {
 			if tooLarge++; first < 0 {
 				first = i
 			}
@@ -237,5 +197,5 @@ func (r *inMemory) refuse(candidates []candidate) error {
 	c := candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: "+
 		"raise the bound or leave them out",
-		tooLarge, len(candidates), memory.Size(bound), first, formatSettings(c.settings), memory.Size(j.FitBytes(first)))
+		tooLarge, len(candidates), memory.Size(r.memory), first, formatSettings(c.settings), memory.Size(j.FitBytes(first)))
 }
