@@ -20,9 +20,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/distributed/store/s3"
-	"github.com/bochner-ml/bochner/distributed/store/storetest"
+	"github.com/bochner-ml/bochner/internal/experiment/store"
+	"github.com/bochner-ml/bochner/internal/experiment/store/storetest"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
 
@@ -49,7 +49,7 @@ func workplace(t *testing.T) string {
 		t.Skip("no shell")
 	}
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "bochner"), "../cmd/bochner")
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "bochner"), "./cmd/bochner")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

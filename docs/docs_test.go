@@ -4,6 +4,8 @@ package docs_test
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"flag"
 	"io/fs"
@@ -12,8 +14,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/internal/testing/importrules"
@@ -194,10 +194,16 @@ func TestReference(t *testing.T) {
 
 var block = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
+// noDriver is a driver of a database that no test opens.
+type noDriver struct{}
+
+func (noDriver) Open(string) (driver.Conn, error) { return nil, errors.New("no connection is made") }
+
 // TestExperiments checks that the quoted experiments and fragments are valid, except for data files
 // of the reader. Those with steps of examples/ownstep are tested there.
 func TestExperiments(t *testing.T) {
-	t.Setenv("DATABASE_URL", "postgres://reader@localhost/rents") // no query is made
+	t.Setenv("DATABASE_URL", "postgres://reader@localhost/rents")
+	sql.Register("pgx", noDriver{})
 	seen := 0
 	for page, text := range pages(t) {
 		for _, m := range block.FindAllStringSubmatch(text, -1) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
 // clusteringMetrics are the metrics of cluster labels, which need not match the codes of the true

@@ -7,7 +7,7 @@ require (
 	github.com/go-zeromq/zmq4 v0.14.1
 	github.com/gofrs/uuid v4.2.0+incompatible
 	github.com/gopherdata/gophernotes v0.7.5
-	golang.org/x/tools v0.45.0
+	golang.org/x/tools v0.47.0
 )
 
 require (
@@ -29,6 +29,8 @@ require (
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	golang.org/x/exp v0.0.0-20260112195511-716be5621a96 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260904194346-d0f1323225a4 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
@@ -38,7 +40,7 @@ require (
 	github.com/mattn/go-runewidth v0.0.20 // indirect
 	github.com/peterh/liner v1.2.1 // indirect
 	github.com/sjwhitworth/golearn v0.0.0-20221228163002-74ae077eafb2
-	golang.org/x/mod v0.36.0 // indirect
+	golang.org/x/mod v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	gonum.org/v1/gonum v0.17.0
 )

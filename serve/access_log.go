@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
 // Observe records a request in the metrics and the access log. Other transports call it.
 func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 	took := time.Since(a.Start)
-	s.metrics.requests.WithLabelValues(a.Model, a.Route, a.Status).Inc()
-	s.metrics.seconds.WithLabelValues(a.Route).Observe(took.Seconds())
+	s.metrics.requests.add(1, a.Model, a.Route, a.Status)
+	s.metrics.seconds.observe(took.Seconds(), a.Route)
 	if a.InternalError != "" {
 		s.options.Logger.Error("request failed", "request", a.RequestID, "model", a.Model, "error", a.InternalError)
 	}
@@ -44,7 +44,7 @@ func (s *Server) ReportPanic(request string, value any) *Error {
 	if p, ok := value.(*datasets.PanicError); ok {
 		value, stack = p.Value, p.Stack
 	}
-	s.metrics.panics.Inc()
+	s.metrics.panics.add(1)
 	s.options.Logger.Error("panic while handling a request", "request", request, "panic", fmt.Sprint(value), "stack",
 		string(stack))
 	return newError(protocol.Internal, "internal server error; see the server log for request %s", request)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
 // predictor predicts n rows.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // handlePost handles a request with a body of one of the given types: it reads the body, waits for

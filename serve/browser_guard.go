@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // hostsKey is the context key of the hosts that [ListenOptions] add, for requests to

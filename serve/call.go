@@ -10,9 +10,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/codec/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
-	"github.com/bochner-ml/bochner/serve/internal/queue"
+	"github.com/bochner-ml/bochner/internal/runtime/queue"
 )
 
 // route is a parsed path and its handler.

@@ -14,7 +14,7 @@ if [ ! -x "$work/env/bin/python" ]; then
 	python3 -m venv "$work/env"
 	"$work/env/bin/pip" install --quiet 'tritonclient[http,grpc]==2.*'
 fi
-(cd "$root" && go build -o "$work/bochner" ./cmd/bochner)
+(cd "$root" && go build -C distributed -o "$work/bochner" ./cmd/bochner)
 cp "$root/examples/flats.csv" "$root/serve/clients.py" "$work"
 cd "$work"
 rm -rf runs served && mkdir served

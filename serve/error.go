@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/codec/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
-	"github.com/bochner-ml/bochner/serve/internal/queue"
+	"github.com/bochner-ml/bochner/internal/runtime/queue"
 )
 
 // Error is an error that is sent to the client. Code.HTTP() is its HTTP status, Code.GRPC() its

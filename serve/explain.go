@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
 // explanationRounds bounds the pairs of permutations of sampled Shapley values.

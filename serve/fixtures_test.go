@@ -23,10 +23,10 @@ import (
 	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/transformer"
 )
 

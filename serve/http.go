@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // Routes by the end of a path.
@@ -19,7 +19,7 @@ var (
 		"v2/health/live":  {name: "live", handle: serveLive, public: true},
 		"v2/health/ready": {name: "ready", handle: serveReady, public: true},
 		"metrics": {name: "metrics", handle: func(c *call) error {
-			c.forward(c.server.metrics.handler)
+			c.forward(c.server.metrics)
 			return nil
 		}},
 	}

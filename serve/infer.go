@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
-// Admission is a request that the server has admitted. Package serve/grpc uses it.
+// Admission is a request that the server has admitted. Package distributed/grpc uses it.
 type Admission struct {
 	server *Server
 	memory reservation
@@ -119,8 +119,8 @@ func (a *Admission) predict(ctx context.Context, m *Model, rows []float64, n int
 
 // countRows counts n predicted rows and their unknown categories.
 func (a *Admission) countRows(m *Model, rows []float64, n int) {
-	a.server.metrics.rows.WithLabelValues(m.Name).Add(float64(n))
+	a.server.metrics.rows.add(float64(n), m.Name)
 	for _, c := range m.unknown(rows) {
-		a.server.metrics.unknown.WithLabelValues(m.Name, c.name).Add(float64(c.rows))
+		a.server.metrics.unknown.add(float64(c.rows), m.Name, c.name)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/internal/codec/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // lengthHeader gives the number of bytes of JSON in a body with binary data.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // tensorsOf converts rows to one input per column, with strings for categories.

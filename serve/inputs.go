@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowencoding"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // matrixInput is the name of the input that contains all columns.

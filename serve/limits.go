@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
-	"github.com/bochner-ml/bochner/serve/internal/queue"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
+	"github.com/bochner-ml/bochner/internal/runtime/queue"
 )
 
 // Limits bounds the resources of requests. A zero field selects its default.

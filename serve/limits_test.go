@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,16 +20,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // tame is a model that is controlled by the first column of a row.
@@ -139,7 +139,7 @@ func TestTooManyRequests(t *testing.T) {
 	}
 	metrics := ask(s, "GET", "/metrics", "").body
 	for _, want := range []string{`bochner_rejected_total{reason="exhausted"} 3`,
-		`bochner_requests_total{code="429",model="m",route="infer"} 1`, `bochner_rows_total{model="m"} 5`,
+		`bochner_requests_total{model="m",route="infer",code="429"} 1`, `bochner_rows_total{model="m"} 5`,
 		"bochner_requests_waiting 0\n", "bochner_requests_in_flight 0\n"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics have no %s", want)
@@ -285,9 +285,9 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// The metrics are valid Prometheus metrics and can be registered by a program.
+// The metrics follow the rules of the Prometheus text format and of its names.
 func TestMetricsAreWellFormed(t *testing.T) {
-	s := serving(t, tame{}, serve.Options{Version: "1.0"})
+	s := serving(t, tame{}, serve.Options{Version: "1.0 \"β\"\n\\"})
 	dir := t.TempDir()
 	files, err := serve.New(serve.Options{Models: []string{save(t, dir, "flat.bochner", "nrent")}})
 	if err == nil {
@@ -299,15 +299,89 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	for _, s := range []*serve.Server{s, files} {
 		ask(s, "POST", "/v1/models/m:predict", one)
 		ask(s, "POST", "/v1/models/m:predict", "")
-		all := prometheus.NewPedanticRegistry()
-		all.MustRegister(s)
-		problems, err := testutil.GatherAndLint(all)
-		if err != nil || len(problems) > 0 {
-			t.Errorf("%v, %v", problems, err)
+		w := ask(s, "GET", "/metrics", "")
+		if got := w.header.Get("Content-Type"); got != "text/plain; version=0.0.4; charset=utf-8" {
+			t.Error(got)
 		}
-		if n, err := testutil.GatherAndCount(all); err != nil || n < 10 {
-			t.Errorf("%d metrics, %v", n, err)
+		checkExposition(t, w.body)
+		var own strings.Builder
+		if err := s.WriteMetrics(&own); err != nil || strings.Count(own.String(), "# TYPE ") !=
+			strings.Count(w.body, "# TYPE bochner_") {
+			t.Errorf("%v: %s", err, own.String())
 		}
+	}
+	text := ask(s, "GET", "/metrics", "").body
+	for _, want := range []string{
+		`bochner_build_info{version="1.0 \"β\"\n\\",go="` + runtime.Version() + "\"} 1\n",
+		`bochner_request_seconds_bucket{route="predict",le="+Inf"} 2` + "\n",
+		`bochner_requests_total{model="m",route="predict",code="200"} 1` + "\n",
+		"bochner_panics_total 0\n", "bochner_ready 1\n", "\ngo_goroutines ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+var (
+	sample = regexp.MustCompile(`^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (\S+)$`)
+	bound  = regexp.MustCompile(`,?le="([^"]*)"$`)
+)
+
+// checkExposition checks a text in the Prometheus format: HELP and TYPE before the samples of a family, no sample
+// twice, names by the kinds of metrics, and histograms with ascending buckets that end in the number of observations.
+func checkExposition(t *testing.T, text string) {
+	t.Helper()
+	seen, families, family, kind := map[string]bool{}, map[string]bool{}, "", ""
+	var last, lastBound, inf float64 // of the buckets of one series
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if help, is := strings.CutPrefix(line, "# HELP "); is {
+			family, help, _ = strings.Cut(help, " ")
+			if families[family] || help == "" {
+				t.Errorf("%s: repeated, or without a text", family)
+			}
+			families[family], kind = true, ""
+			continue
+		}
+		if of, is := strings.CutPrefix(line, "# TYPE "+family+" "); is {
+			kind = of
+			if (kind == "counter") != strings.HasSuffix(family, "_total") {
+				t.Errorf("%s is a %s", family, kind)
+			}
+			continue
+		}
+		m := sample.FindStringSubmatch(line)
+		if m == nil || kind == "" {
+			t.Errorf("no sample: %q", line)
+			continue
+		}
+		value, err := strconv.ParseFloat(m[3], 64)
+		if err != nil || value < 0 && kind != "gauge" || seen[m[1]+m[2]] {
+			t.Errorf("%q: %v", line, err)
+		}
+		seen[m[1]+m[2]] = true
+		part, is := strings.CutPrefix(m[1], family)
+		if !is || part != "" != (kind == "histogram") {
+			t.Errorf("%q: a sample of another family", line)
+		}
+		switch part {
+		case "_bucket":
+			le, err := strconv.ParseFloat(bound.FindStringSubmatch(m[2])[1], 64)
+			if err != nil || last > 0 && lastBound < le && value < last {
+				t.Errorf("%q: %v", line, err)
+			}
+			if last, lastBound = value, le; math.IsInf(le, 1) {
+				inf, last = value, 0
+			}
+		case "_count":
+			if value != inf {
+				t.Errorf("%q: the last bucket has %v", line, inf)
+			}
+		}
+	}
+	if len(families) < 10 {
+		t.Errorf("%d metrics", len(families))
 	}
 }
 

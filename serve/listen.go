@@ -11,10 +11,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
-// ListenOptions configures [Server.Serve] and package serve/grpc. A zero field selects its default.
+// ListenOptions configures [Server.Serve] and package distributed/grpc. A zero field selects its default.
 type ListenOptions struct {
 	Handler           http.Handler  // HTTP handler that wraps the server; nil is the server itself
 	Hosts             []string      // public host names that HTTP requests may name if no token is required

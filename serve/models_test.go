@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // opened returns a server with loaded model files.
@@ -183,7 +183,7 @@ func TestReload(t *testing.T) {
 	}
 	if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got,
 		`bochner_model_file_good{model="flat",version="1"} 1`) || !strings.Contains(got,
-		`bochner_model_loads_total{model="flat",result="loaded",version="1"} 2`) {
+		`bochner_model_loads_total{model="flat",version="1",result="loaded"} 2`) {
 		t.Error("the metrics do not tell of the new model")
 	}
 	close(stop)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // outputs describes the output tensors of a model.

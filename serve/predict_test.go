@@ -121,8 +121,8 @@ func TestUnknownCategoriesAreCounted(t *testing.T) {
 	}
 	ask(s, "POST", "/v1/models/chance:predict", body(row("Rome", "20")))
 	metrics := ask(s, "GET", "/metrics", "").body
-	for _, line := range []string{`bochner_unknown_categories_total{column="city",model="chance"} 3`,
-		`bochner_unknown_categories_total{column="zip",model="chance"} 1`} {
+	for _, line := range []string{`bochner_unknown_categories_total{model="chance",column="city"} 3`,
+		`bochner_unknown_categories_total{model="chance",column="zip"} 1`} {
 		if !strings.Contains(metrics, line+"\n") {
 			t.Errorf("no %s in the metrics", line)
 		}

@@ -23,17 +23,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // Options configures a [Server]. A zero field selects its default.
@@ -85,7 +84,7 @@ func New(o Options) (*Server, error) {
 	o.Limits = o.Limits.withDefaults()
 	s := &Server{options: o, models: m, limiter: newLimiter(o.Limits), token: t}
 	s.metrics = newServerMetrics(o.Version, s.limiter, s.Ready)
-	s.limiter.onReject = func(reason string) { s.metrics.rejections.WithLabelValues(reason).Inc() }
+	s.limiter.onReject = func(reason string) { s.metrics.rejections.add(1, reason) }
 	m.log, m.metrics = o.Logger, s.metrics
 	return s, nil
 }
@@ -142,19 +141,9 @@ func (s *Server) Ready() error {
 // required and missing or wrong.
 func (s *Server) Authorized(header string) error { return s.token.check(header) }
 
-// Describe implements prometheus.Collector, to register the metrics with the registry of a program.
-func (s *Server) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range s.metrics.collectors {
-		c.Describe(to)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (s *Server) Collect(to chan<- prometheus.Metric) {
-	for _, c := range s.metrics.collectors {
-		c.Collect(to)
-	}
-}
+// WriteMetrics writes the metrics of the server, without those of the process, in the Prometheus text format. A
+// program calls it to add them to its own metrics.
+func (s *Server) WriteMetrics(w io.Writer) error { return writeMetrics(w, s.metrics.own) }
 
 // Drain marks the server as not ready, so that load balancers stop sending requests. New requests
 // are still answered.

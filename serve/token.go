@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // maxTokenBytes bounds the size of a token file.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"io"
 
-	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
+	"github.com/bochner-ml/bochner/internal/experiment/store"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowencoding"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 const (

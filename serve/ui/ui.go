@@ -20,8 +20,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // pages handles the requests for pages.

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/serve"
-	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/serve/ui"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -443,7 +443,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a form beyond the limit of memory: %d", r.code)
 	}
 	if r := ask(s, "GET", "/metrics", ""); !strings.Contains(r.body,
-		`bochner_requests_total{code="200",model="rent",route="ui"} 2`) ||
+		`bochner_requests_total{model="rent",route="ui",code="200"} 2`) ||
 		!strings.Contains(r.body, `bochner_rows_total{model="rent"} 1`) {
 		t.Errorf("the metrics: %s", r.body)
 	}

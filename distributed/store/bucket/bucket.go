@@ -23,7 +23,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
-	"github.com/bochner-ml/bochner/distributed/store"
+	"github.com/bochner-ml/bochner/internal/experiment/store"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 

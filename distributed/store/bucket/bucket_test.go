@@ -12,9 +12,9 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
-	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/distributed/store/bucket"
-	"github.com/bochner-ml/bochner/distributed/store/storetest"
+	"github.com/bochner-ml/bochner/internal/experiment/store"
+	"github.com/bochner-ml/bochner/internal/experiment/store/storetest"
 )
 
 func open(context.Context, *url.URL) (*blob.Bucket, error) { return memblob.OpenBucket(nil), nil }

@@ -3,8 +3,8 @@ package kernelridge
 import (
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
 // DistanceCache stores distances of rows for several trainings. Kernels and γ that depend on the

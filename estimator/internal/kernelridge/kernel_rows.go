@@ -3,8 +3,8 @@ package kernelridge
 import (
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
 // Points are rows under a kernel. They are safe for concurrent use on distinct tiles.

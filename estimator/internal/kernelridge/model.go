@@ -8,9 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/kernel"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
 	"github.com/bochner-ml/bochner/estimator/internal/smo"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 

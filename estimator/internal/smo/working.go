@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/inspection/internal/shapley"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
 func normal(rng *rand.Rand, rows, cols int, scale float64) *mat.Dense {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/inspection/internal/shapley"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
 )
 

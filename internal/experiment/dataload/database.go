@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowfile"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
 // drivers maps the scheme of a URL to the driver of package database/sql and its package.
@@ -46,7 +47,8 @@ func addressed(s config.SQL) (driver, source string, err error) {
 	}
 	d := drivers[scheme]
 	if !slices.Contains(sql.Drivers(), d.name) {
-		return "", "", fmt.Errorf("this program has no driver for %s; import _ %q", scheme, d.from)
+		return "", "", fmt.Errorf("this program has no driver for %s; %s, or import _ %q in Go", scheme,
+			suggest.CompleteCommand, d.from)
 	}
 	path, is := strings.CutPrefix(address, "sqlite:")
 	if !is {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/files"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"

@@ -1,4 +1,4 @@
-// Package cputime measures the CPU time of this process for benchmarks. Unlike wall time it
+// Package cputime measures the CPU time of this process. Unlike wall time it
 // excludes other programs.
 package cputime
 

@@ -30,10 +30,9 @@ var Files = map[string][]string{
 		"listen", "connection_limit", "certificate", // connections
 		"http", "explain", "v1", "v2", "browser_guard", "body", "call", "infer_json", // requests and answers over HTTP
 		"infer", "access_log", "serve", // the server, for all protocols
-		"models", "source", "token", "watched_files", "metrics", "limits", // what it holds
+		"models", "source", "token", "watched_files", "metrics", "exposition", "limits", // what it holds
 		"model", "batch", "prediction", "prediction_json", "outputs", // a model and its predictions
 		"row_reader", "inputs", "json", "error", // rows that come in
 	},
-	"serve/grpc": {"grpc", "methods", "infer", "health", "call", "message"},
-	"serve/ui":   {"ui", "page", "result", "effects", "form", "format"},
+	"serve/ui": {"ui", "page", "result", "effects", "form", "format"},
 }

@@ -24,27 +24,26 @@ var Allowed = map[string][]string{
 	// tests of one model against another
 	"metrics/compare": {},
 	// for the tasks; distances of rows
-	"metrics": {"datasets", "param", "sparse", "internal/codec/svg", "internal/design", "internal/kern", "internal/pairwise"},
+	"metrics": {"datasets", "param", "sparse", "internal/codec/svg", "internal/design", "internal/kern", "internal/features/pairwise"},
 	// names of operations
-	"internal/codec/ops":            {},
-	"internal/kern":                 {},
-	"internal/solve":                {"internal/kern", "model", "sparse"},
-	"internal/testing/golden":       {},
-	"internal/runtime/ctxerr":       {},
-	"internal/runtime/guard":        {},
-	"internal/testing/canceltest":   {"internal/testing/exhaustive"},
-	"internal/testing/snapshot":     {}, // for tests: whether a value has changed
-	"internal/testing/postgrestest": {}, // a server for tests
-	"internal/testing/importrules":  {},
-	"internal/rows/rowblock":        {"single", "sparse", "internal/rows/textrows"}, // slices of rows; sizes of blocks
-	"internal/rows/rowsource":       {"datasets"},                                   // sources derived from sources
-	"internal/spec/suggest":         {},                                             // names in messages
-	"internal/spec/specs":           {"param"},                                      // specs beyond what param offers to authors
-	"internal/spec/paramkind":       {},                                             // names of kinds of parameters
-	"internal/rows/rowfile":         {"datasets", "internal/runtime/files"},         // files of rows: listed, regular, unchanged
-	"internal/testing/exhaustive":   {},                                             // for tests: which cases are taken
-	"internal/features/murmur":      {},                                             // hashes of strings
-	"internal/runtime/files":        {},                                             // written in full or not at all
+	"internal/codec/ops":           {},
+	"internal/kern":                {},
+	"internal/solve":               {"internal/kern", "model", "sparse"},
+	"internal/testing/golden":      {},
+	"internal/runtime/ctxerr":      {},
+	"internal/runtime/guard":       {},
+	"internal/testing/canceltest":  {"internal/testing/exhaustive"},
+	"internal/testing/snapshot":    {}, // for tests: whether a value has changed
+	"internal/testing/importrules": {},
+	"internal/rows/rowblock":       {"single", "sparse", "internal/rows/textrows"}, // slices of rows; sizes of blocks
+	"internal/rows/rowsource":      {"datasets"},                                   // sources derived from sources
+	"internal/spec/suggest":        {},                                             // names in messages
+	"internal/spec/specs":          {"param"},                                      // specs beyond what param offers to authors
+	"internal/spec/paramkind":      {},                                             // names of kinds of parameters
+	"internal/rows/rowfile":        {"datasets", "internal/runtime/files"},         // files of rows: listed, regular, unchanged
+	"internal/testing/exhaustive":  {},                                             // for tests: which cases are taken
+	"internal/features/murmur":     {},                                             // hashes of strings
+	"internal/runtime/files":       {},                                             // written in full or not at all
 	// documents to weighted term counts
 	"internal/features/textfeatures": {"internal/kern", "internal/runtime/memory", "internal/features/murmur", "model", "sparse"},
 	"internal/rows/textrows":         {}, // rows with text columns
@@ -61,14 +60,9 @@ var Allowed = map[string][]string{
 	// the steps that packages declare
 	"internal/spec/registry": {"model"},
 
-	"internal/experiment/distributed": {"datasets", "model"},      // one fit of many workers: sums in a fixed order
-	"distributed/store":               {"internal/runtime/files"}, // files by path or URL
-	"distributed/store/storetest":     {"distributed/store"},
-
-	// Cloud stores; only the command imports their modules.
-	"distributed/store/bucket": {"distributed/store"},
-	"distributed/store/s3":     {"distributed/store/bucket"},
-	"distributed/store/gs":     {"distributed/store/bucket"},
+	"internal/experiment/distributed":     {"datasets", "model"},      // one fit of many workers: sums in a fixed order
+	"internal/experiment/store":           {"internal/runtime/files"}, // states and models, by path or URL
+	"internal/experiment/store/storetest": {"internal/experiment/store"},
 
 	// Conformance checks of passes.
 	"internal/testing/passtest": {"datasets", "model", "internal/testing/canceltest"},
@@ -120,10 +114,10 @@ var Allowed = map[string][]string{
 	"estimator/internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	"estimator/internal/kernelsvm": {"kernel", "datasets", "estimator/internal/kernelridge", "estimator/internal/smo", "internal/solve",
-		"internal/features/spectral", "internal/pairwise", "internal/runtime/memory", "internal/design", "internal/kern"},
-	"estimator/internal/smo": {"internal/pairwise", "internal/solve", "internal/design", "internal/kern"},
+		"internal/features/spectral", "internal/features/pairwise", "internal/runtime/memory", "internal/design", "internal/kern"},
+	"estimator/internal/smo": {"internal/features/pairwise", "internal/solve", "internal/design", "internal/kern"},
 
-	"estimator/internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/features/landmarks", "internal/pairwise",
+	"estimator/internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/features/landmarks", "internal/features/pairwise",
 		"internal/features/spectral", "internal/solve", "internal/runtime/memory", "internal/design", "internal/kern"},
 
 	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
@@ -133,12 +127,12 @@ var Allowed = map[string][]string{
 	"transformer/internal/bins":  {"internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
 
 	// The kernels themselves, of all pairs of rows.
-	"internal/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "sparse"},
-	"internal/features/landmarks": {"graph", "internal/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
+	"internal/features/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/features/landmarks": {"model", "graph", "internal/features/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
 		"internal/runtime/memory", "sparse"},
 
 	// Learned scales, on the same kind of features.
-	"internal/features/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
+	"internal/features/evidence": {"internal/features/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
 	"internal/features/sample":   {"internal/design", "internal/features/spectral", "datasets", "sparse"}, // of rows, with their targets
 
 	// Layers of random features with trained frequencies.
@@ -146,7 +140,7 @@ var Allowed = map[string][]string{
 		"internal/kern", "datasets", "sparse"},
 
 	// Maps learned from gradients of kernel machines.
-	"transformer/internal/agop": {"internal/pairwise", "internal/features/spectral", "internal/features/fourier", "internal/kern", "internal/runtime/memory"},
+	"transformer/internal/agop": {"internal/features/pairwise", "internal/features/spectral", "internal/features/fourier", "internal/kern", "internal/runtime/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer/attention": {"internal/features/softmax", "internal/design", "internal/kern", "internal/runtime/memory"},
@@ -154,10 +148,10 @@ var Allowed = map[string][]string{
 		"param", "model",
 		"internal/features/spectral",
 		"internal/features/fourier", "internal/features/softmax", "transformer/internal/bins", "internal/features/evidence", "internal/features/sample", "transformer/internal/agop",
-		"internal/design", "internal/kern", "internal/runtime/memory", "datasets/pass", "internal/pairwise", "internal/features/landmarks",
+		"internal/design", "internal/kern", "internal/runtime/memory", "datasets/pass", "internal/features/pairwise", "internal/features/landmarks",
 		"internal/features/murmur", "internal/features/textfeatures"},
-	"estimator": {"internal/spec/registry", "batch", "graph", "estimator/internal/sgd", "datasets", "kernel", "estimator/internal/network",
-		"estimator/internal/kernelridge", "estimator/internal/kernelsvm", "internal/pairwise", "internal/features/spectral", "internal/features/fourier",
+	"estimator": {"internal/features/landmarks", "internal/spec/registry", "batch", "graph", "estimator/internal/sgd", "datasets", "kernel", "estimator/internal/network",
+		"estimator/internal/kernelridge", "estimator/internal/kernelsvm", "internal/features/pairwise", "internal/features/spectral", "internal/features/fourier",
 		"internal/features/evidence",
 		"internal/features/sample", "sparse", "single", "param", "model", "internal/design", "estimator/internal/leastsquares",
 		"estimator/internal/newton", "estimator/internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
@@ -185,7 +179,7 @@ var Allowed = map[string][]string{
 
 	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
 	// hyperplanes.
-	"estimator/cluster": {"internal/spec/registry", "graph", "estimator", "datasets", "datasets/pass", "param",
+	"estimator/cluster": {"estimator/internal/kernelridge", "internal/features/landmarks", "kernel", "internal/spec/registry", "graph", "estimator", "datasets", "datasets/pass", "param",
 		"model", "estimator/internal/kmeans",
 		"estimator/internal/singular", "internal/design", "internal/kern", "internal/runtime/memory"},
 	"estimator/anomaly": {"internal/spec/registry", "graph", "estimator", "datasets", "param", "model",
@@ -249,10 +243,10 @@ var Allowed = map[string][]string{
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
-	"internal/experiment/config": {"internal/codec/yamlnode", "internal/rows/reader", "internal/experiment/mlflow",
+	"internal/experiment/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader", "internal/experiment/mlflow",
 		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
 		"internal/learning/conformal", "internal/learning/metricinput", "internal/spec/paramkind"},
-	"internal/experiment/dataload": {"internal/experiment/config", "internal/runtime/files", "datasets", "datasets/...",
+	"internal/experiment/dataload": {"internal/features/pairwise", "internal/experiment/config", "internal/runtime/files", "datasets", "datasets/...",
 		"metrics", "param", "internal/runtime/memory", "internal/rows/rowfile", "internal/rows/reader"},
 	"internal/experiment/validate": {"internal/rows/reader", "internal/experiment/config", "internal/runtime/files",
 		"internal/experiment/dataload", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin",
@@ -283,21 +277,20 @@ var Allowed = map[string][]string{
 	"serve": {"inspection",
 		"internal/rows/reader", "internal/runtime/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model",
 		"internal/experiment/config", "internal/codec/jsonscan", "internal/rows/rowencoding", "internal/rows/rowerrors",
-		"serve/internal/..."},
-	"serve/grpc": {"datasets", "serve", "serve/internal/...", "internal/rows/rowerrors",
-		"serve/grpc/internal/inference"},
-	"serve/internal/protocol":       {"internal/rows/rowerrors"},
-	"serve/internal/queue":          {},
-	"serve/grpc/internal/inference": {},
+		"internal/runtime/cputime", "internal/rows/protocol", "internal/runtime/queue"},
+	// of requests by any protocol: codes of errors, tensors
+	"internal/rows/protocol": {"internal/rows/rowerrors"},
+	"internal/runtime/queue": {},
 
 	"serve/ui": {"inspection", "internal/rows/origin",
-		"serve", "serve/internal/protocol", "estimator", "datasets", "internal/learning/conformal", "internal/rows/profile",
+		"serve", "internal/rows/protocol", "estimator", "datasets", "internal/learning/conformal", "internal/rows/profile",
 		"internal/rows/rowencoding"},
 
-	"cmd/bochner": {"internal/codec/jsonfloat", "internal/rows/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
-		"internal/rows/reader", "internal/runtime/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store",
+	"internal/command": {"internal/codec/jsonfloat", "internal/rows/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
+		"internal/rows/reader", "internal/runtime/files", "serve", "serve/ui", "internal/experiment/store",
 		"experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/rows/profile",
 		"model", "graph", "internal/runtime/memory", "inspection"},
+	"cmd/bochner": {"internal/command"},
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer",
@@ -329,24 +322,13 @@ var Allowed = map[string][]string{
 	// Runs experiments with two builds of the command.
 	"bench/unchanged": {"bench/internal/tree"},
 
-	// Release checks: files of earlier versions, licenses of the dependencies of the command.
-	"bench/versions":            {},
-	"internal/testing/licenses": {},
+	// A release check: files of earlier versions.
+	"bench/versions": {},
 }
 
 // Outside lists, for restricted packages of other modules, the packages that may import them.
 var Outside = map[string][]string{
-	"github.com/jackc/pgx/v5/stdlib": {"cmd/bochner"},
-	"modernc.org/sqlite":             {"cmd/bochner"},
 	"gopkg.in/yaml.v3": {"internal/codec/yamlnode", "pipeline/yaml", "experiment",
 		"internal/experiment/config"},
-	"gocloud.dev/blob": {"distributed/store/bucket", "distributed/store/s3",
-		"distributed/store/gs", "cmd/bochner"},
-	"gocloud.dev/blob/s3blob":                                         {"distributed/store/s3"},
-	"gocloud.dev/blob/gcsblob":                                        {"distributed/store/gs"},
-	"github.com/prometheus/client_golang/prometheus":                  {"serve"},
-	"google.golang.org/grpc":                                          {"serve/grpc"},
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp":   {"cmd/bochner"},
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/bochner"},
-	"github.com/aws/smithy-go":                                        {"distributed/store/s3"},
+	"github.com/sjwhitworth/golearn/base": {"golearn"},
 }

@@ -1,28 +1,32 @@
 package importrules
 
 import (
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// clusters are packages, and all below them, that only the complete command needs: the module distributed has it.
+var clusters = []string{"github.com/aws", "github.com/jackc", "github.com/prometheus", "modernc.org", "cloud.google.com",
+	"gocloud.dev", "go.opentelemetry.io", "google.golang.org", "github.com/sjwhitworth"}
+
 // heavy are packages, and all below them, that the library does not need: they belong to the application.
 // Templates are among them because the linker then keeps every exported method of a program.
-var heavy = []string{
-	Module + "/experiment", Module + "/report", Module + "/internal/experiment/mlflow", Module + "/serve", Module + "/distributed",
-	Module + "/graph/golang",
+var heavy = slices.Concat(clusters, []string{
+	Module + "/experiment", Module + "/internal/command", Module + "/serve", Module + "/graph/golang",
 	"net/http", "database/sql", "text/template", "html/template", "testing",
-	"github.com/aws", "github.com/jackc", "github.com/prometheus", "modernc.org", "cloud.google.com", "gocloud.dev",
-	"go.opentelemetry.io", "google.golang.org",
 	// which a program imports that reads them
 	"github.com/apache", Module + "/datasets/parquet", Module + "/datasets/arrow",
-}
+})
 
-// A program that uses the library does not build the application.
+// A program that uses the library does not build the application, nor does the command what clusters need.
 func TestLibraryIsLight(t *testing.T) {
-	packages := []string{Module, Module + "/pipeline/modelfile", Module + "/pipeline/yaml", Module + "/gridsearch",
-		Module + "/auto", Module + "/internal/rows/reader"}
-	for _, name := range packages {
+	packages := map[string][]string{Module: heavy, Module + "/pipeline/modelfile": heavy, Module + "/pipeline/yaml": heavy,
+		Module + "/gridsearch": heavy, Module + "/auto": heavy, Module + "/internal/rows/reader": heavy,
+		Module + "/cmd/bochner": clusters, Module + "/serve/ui": clusters}
+	for name, heavy := range packages {
 		out, err := exec.Command("go", "list", "-deps", name).Output()
 		if err != nil {
 			t.Fatalf("go list: %v", err)
@@ -38,5 +42,20 @@ func TestLibraryIsLight(t *testing.T) {
 		if len(deps) < 50 {
 			t.Errorf("%s: only %d packages found", name, len(deps))
 		}
+	}
+}
+
+// maxRequirements is the maximum number of modules that go.mod requires: importers select and review all of them.
+const maxRequirements = 40
+
+// The module requires few others.
+func TestFewRequirements(t *testing.T) {
+	text, err := os.ReadFile("../../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := strings.Count(string(text), "\n\t") + strings.Count(string(text), "\nrequire git")
+	if n < 5 || n > maxRequirements {
+		t.Errorf("go.mod has %d requirements, must be at most %d", n, maxRequirements)
 	}
 }

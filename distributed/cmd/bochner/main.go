@@ -1,0 +1,21 @@
+// Command bochner is the complete command, that of the releases: it adds to that of the root module stores of objects, drivers of
+// databases, gRPC and traces.
+//
+//	cd distributed && go build ./cmd/bochner
+//	cd distributed && go build -tags gs ./cmd/bochner     # with gs:// URLs
+package main
+
+import (
+	"github.com/bochner-ml/bochner/distributed/grpc"
+	"github.com/bochner-ml/bochner/distributed/store/s3"
+	"github.com/bochner-ml/bochner/internal/command"
+	"github.com/bochner-ml/bochner/internal/experiment/store"
+)
+
+// parts are all parts of the command; the drivers of databases register themselves.
+var parts = command.Parts{
+	Stores:    store.Schemes{"s3": s3.New(), "gs": googleStorage()},
+	ServeGRPC: grpc.Serve, Trace: traced,
+}
+
+func main() { command.Main(parts) }
