@@ -260,8 +260,8 @@ func (s *streamed) combineFolds(ctx context.Context, g *passGroup) error {
 // fitsStep reports whether the passes of all folds fit a step of a pipeline.
 func (g *passGroup) fitsStep() bool {
 	return !slices.ContainsFunc(g.passes, func(p datasets.Pass) bool {
-		own, ok := p.(*pass.Pass)
-		return !ok || !own.OfStep()
+		_, step := pass.Stage(p)
+		return !step
 	})
 }
 
