@@ -265,7 +265,7 @@ var Allowed = map[string][]string{
 		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/rows/profile", "param",
 		"internal/learning/conformal", "internal/runtime/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer",
 		"internal/learning/metricinput", "internal/rows/rowfile", "sparse"},
-	"internal/experiment/shardfit": {"internal/rows/reader", "internal/runtime/files", "experiment", "gridsearch",
+	"internal/experiment/shardfit": {"datasets/pass", "internal/rows/reader", "internal/runtime/files", "experiment", "gridsearch",
 		"internal/experiment/config", "internal/experiment/...", "internal/experiment/distributed", "pipeline", "pipeline/modelfile",
 		"estimator", "datasets", "internal/rows/profile", "model", "param"},
 	// Rows of named values and their errors.
