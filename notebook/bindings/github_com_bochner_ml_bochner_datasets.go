@@ -42,6 +42,7 @@ func init() {
 			"MaxInferredClasses": reflect.ValueOf(datasets.MaxInferredClasses),
 			"MultiLabel":         reflect.ValueOf(datasets.MultiLabel),
 			"NamedColumn":        reflect.ValueOf(datasets.NamedColumn),
+			"Names":              reflect.ValueOf(datasets.Names),
 			"New":                reflect.ValueOf(datasets.New),
 			"NewDocuments":       reflect.ValueOf(datasets.NewDocuments),
 			"NoMissing":          reflect.ValueOf(datasets.NoMissing),
@@ -55,6 +56,7 @@ func init() {
 			"Scan":               reflect.ValueOf(datasets.Scan),
 			"ScanContent":        reflect.ValueOf(datasets.ScanContent),
 			"SomeValue":          reflect.ValueOf(datasets.SomeValue),
+			"TagsOf":             reflect.ValueOf(datasets.TagsOf),
 			"Targets":            reflect.ValueOf(datasets.Targets),
 			"Text":               reflect.ValueOf(datasets.Text),
 			"Texts":              reflect.ValueOf(datasets.Texts),
@@ -94,6 +96,8 @@ func init() {
 			"Source":          reflect.TypeOf((*datasets.Source)(nil)).Elem(),
 			"Splitter":        reflect.TypeOf((*datasets.Splitter)(nil)).Elem(),
 			"StratifiedKFold": reflect.TypeOf((*datasets.StratifiedKFold)(nil)).Elem(),
+			"Tagger":          reflect.TypeOf((*datasets.Tagger)(nil)).Elem(),
+			"Tags":            reflect.TypeOf((*datasets.Tags)(nil)).Elem(),
 			"Task":            reflect.TypeOf((*datasets.Task)(nil)).Elem(),
 			"TimeSeriesSplit": reflect.TypeOf((*datasets.TimeSeriesSplit)(nil)).Elem(),
 			"TrainTest":       reflect.TypeOf((*datasets.TrainTest)(nil)).Elem(),
@@ -107,6 +111,7 @@ func init() {
 			"SchemaInferrer": reflect.TypeOf((*proxy_datasets_SchemaInferrer)(nil)).Elem(),
 			"Source":         reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":       reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
+			"Tagger":         reflect.TypeOf((*proxy_datasets_Tagger)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"MaxInferredClasses": "int:10",
@@ -211,3 +216,10 @@ type proxy_datasets_Splitter struct {
 func (p *proxy_datasets_Splitter) Split(a0 datasets.Set) ([]datasets.Fold, error) {
 	return p.Split_(p.Object, a0)
 }
+
+type proxy_datasets_Tagger struct {
+	Object any
+	Tags_  func(_proxy_obj_ any) datasets.Tags
+}
+
+func (p *proxy_datasets_Tagger) Tags() datasets.Tags { return p.Tags_(p.Object) }

@@ -26,9 +26,10 @@ func init() {
 			"FitBatch":                 reflect.ValueOf(estimator.FitBatch),
 			"FitOne":                   reflect.ValueOf(estimator.FitOne),
 			"FitSeparately":            reflect.ValueOf(estimator.FitSeparately),
+			"FitSource":                reflect.ValueOf(estimator.FitSource),
+			"FittedTags":               reflect.ValueOf(estimator.FittedTags),
 			"Intervals":                reflect.ValueOf(estimator.Intervals),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
-			"LinearInTargets":          reflect.ValueOf(estimator.LinearInTargets),
 			"NewGammaRegression":       reflect.ValueOf(estimator.NewGammaRegression),
 			"NewGaussianProcess":       reflect.ValueOf(estimator.NewGaussianProcess),
 			"NewHuber":                 reflect.ValueOf(estimator.NewHuber),
@@ -55,7 +56,6 @@ func init() {
 			"Sets":                     reflect.ValueOf(estimator.Sets),
 			"Std":                      reflect.ValueOf(estimator.Std),
 			"Targets":                  reflect.ValueOf(estimator.Targets),
-			"TaskOf":                   reflect.ValueOf(estimator.TaskOf),
 			"Values":                   reflect.ValueOf(estimator.Values),
 		},
 		Types: map[string]reflect.Type{
@@ -83,8 +83,8 @@ func init() {
 			"KernelSVM":              reflect.TypeOf((*estimator.KernelSVM)(nil)).Elem(),
 			"KernelSVR":              reflect.TypeOf((*estimator.KernelSVR)(nil)).Elem(),
 			"LeaveOneOut":            reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
+			"LinearSmoother":         reflect.TypeOf((*estimator.LinearSmoother)(nil)).Elem(),
 			"Logistic":               reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
-			"MultiLabeler":           reflect.TypeOf((*estimator.MultiLabeler)(nil)).Elem(),
 			"Output":                 reflect.TypeOf((*estimator.Output)(nil)).Elem(),
 			"Outputs":                reflect.TypeOf((*estimator.Outputs)(nil)).Elem(),
 			"PassEstimator":          reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
@@ -103,8 +103,6 @@ func init() {
 			"SVM":                    reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                    reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"Smoother":               reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
-			"TargetChecker":          reflect.TypeOf((*estimator.TargetChecker)(nil)).Elem(),
-			"TaskProvider":           reflect.TypeOf((*estimator.TaskProvider)(nil)).Elem(),
 			"Thresholded":            reflect.TypeOf((*estimator.Thresholded)(nil)).Elem(),
 			"Tweedie":                reflect.TypeOf((*estimator.Tweedie)(nil)).Elem(),
 			"Variance":               reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
@@ -115,12 +113,10 @@ func init() {
 			"Estimator":            reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
 			"FullPredictor":        reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
 			"IncrementalEstimator": reflect.TypeOf((*proxy_estimator_IncrementalEstimator)(nil)).Elem(),
-			"MultiLabeler":         reflect.TypeOf((*proxy_estimator_MultiLabeler)(nil)).Elem(),
+			"LinearSmoother":       reflect.TypeOf((*proxy_estimator_LinearSmoother)(nil)).Elem(),
 			"PassEstimator":        reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
 			"Predictor":            reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Reporter":             reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"TargetChecker":        reflect.TypeOf((*proxy_estimator_TargetChecker)(nil)).Elem(),
-			"TaskProvider":         reflect.TypeOf((*proxy_estimator_TaskProvider)(nil)).Elem(),
 			"Thresholded":          reflect.TypeOf((*proxy_estimator_Thresholded)(nil)).Elem(),
 			"Wrapper":              reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
@@ -170,16 +166,18 @@ func (p *proxy_estimator_IncrementalEstimator) PartialFit(a0 context.Context, a1
 	return p.PartialFit_(p.Object, a0, a1, a2)
 }
 
-type proxy_estimator_MultiLabeler struct {
-	Object      any
-	Fit_        func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
-	MultiLabel_ func(_proxy_obj_ any) bool
+type proxy_estimator_LinearSmoother struct {
+	Object           any
+	SmootherCost_    func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
+	SmootherWeights_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error)
 }
 
-func (p *proxy_estimator_MultiLabeler) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
-	return p.Fit_(p.Object, a0, a1)
+func (p *proxy_estimator_LinearSmoother) SmootherCost(a0 datasets.Shape) datasets.Cost {
+	return p.SmootherCost_(p.Object, a0)
 }
-func (p *proxy_estimator_MultiLabeler) MultiLabel() bool { return p.MultiLabel_(p.Object) }
+func (p *proxy_estimator_LinearSmoother) SmootherWeights(a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error) {
+	return p.SmootherWeights_(p.Object, a0, a1)
+}
 
 type proxy_estimator_PassEstimator struct {
 	Object  any
@@ -213,26 +211,6 @@ type proxy_estimator_Reporter struct {
 }
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
-
-type proxy_estimator_TargetChecker struct {
-	Object       any
-	CheckTarget_ func(_proxy_obj_ any, a0 float64) error
-	Fit_         func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
-}
-
-func (p *proxy_estimator_TargetChecker) CheckTarget(a0 float64) error {
-	return p.CheckTarget_(p.Object, a0)
-}
-func (p *proxy_estimator_TargetChecker) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-
-type proxy_estimator_TaskProvider struct {
-	Object any
-	Task_  func(_proxy_obj_ any) datasets.Task
-}
-
-func (p *proxy_estimator_TaskProvider) Task() datasets.Task { return p.Task_(p.Object) }
 
 type proxy_estimator_Thresholded struct {
 	Object            any

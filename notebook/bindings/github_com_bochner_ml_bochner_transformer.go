@@ -51,7 +51,6 @@ func init() {
 			"BlockFitter":           reflect.TypeOf((*transformer.BlockFitter)(nil)).Elem(),
 			"CustomKernel":          reflect.TypeOf((*transformer.CustomKernel)(nil)).Elem(),
 			"CustomPitch":           reflect.TypeOf((*transformer.CustomPitch)(nil)).Elem(),
-			"DataIndependent":       reflect.TypeOf((*transformer.DataIndependent)(nil)).Elem(),
 			"Dense":                 reflect.TypeOf((*transformer.Dense)(nil)).Elem(),
 			"DenseTransformer":      reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
 			"Describer":             reflect.TypeOf((*transformer.Describer)(nil)).Elem(),
@@ -84,7 +83,6 @@ func init() {
 			"Robust":                reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Scale":                 reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
 			"SingleTransformer":     reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
-			"Sized":                 reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SkewedChi2":            reflect.TypeOf((*transformer.SkewedChi2)(nil)).Elem(),
 			"SoftmaxFeatures":       reflect.TypeOf((*transformer.SoftmaxFeatures)(nil)).Elem(),
 			"Standardize":           reflect.TypeOf((*transformer.Standardize)(nil)).Elem(),
@@ -96,15 +94,12 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{
 			"BlockFitter":         reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
-			"DataIndependent":     reflect.TypeOf((*proxy_transformer_DataIndependent)(nil)).Elem(),
 			"DenseTransformer":    reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
 			"Describer":           reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
-			"Family":              reflect.TypeOf((*proxy_transformer_Family)(nil)).Elem(),
 			"FamilyFitter":        reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
 			"Fitter":              reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"PassFitter":          reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
 			"SingleTransformer":   reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
-			"Sized":               reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
 			"TrainingTransformer": reflect.TypeOf((*proxy_transformer_TrainingTransformer)(nil)).Elem(),
 			"Transformer":         reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
 			"TwoStageFitter":      reflect.TypeOf((*proxy_transformer_TwoStageFitter)(nil)).Elem(),
@@ -125,15 +120,6 @@ func (p *proxy_transformer_BlockFitter) FitSource(a0 context.Context, a1 dataset
 	return p.FitSource_(p.Object, a0, a1)
 }
 
-type proxy_transformer_DataIndependent struct {
-	Object             any
-	IsDataIndependent_ func(_proxy_obj_ any) bool
-}
-
-func (p *proxy_transformer_DataIndependent) IsDataIndependent() bool {
-	return p.IsDataIndependent_(p.Object)
-}
-
 type proxy_transformer_DenseTransformer struct {
 	Object       any
 	OutputWidth_ func(_proxy_obj_ any) int
@@ -148,34 +134,19 @@ func (p *proxy_transformer_DenseTransformer) TransformTo(a0 context.Context, a1 
 type proxy_transformer_Describer struct {
 	Object        any
 	OutputSchema_ func(_proxy_obj_ any, a0 datasets.Schema) datasets.Schema
+	OutputWidth_  func(_proxy_obj_ any) int
 }
 
 func (p *proxy_transformer_Describer) OutputSchema(a0 datasets.Schema) datasets.Schema {
 	return p.OutputSchema_(p.Object, a0)
 }
-
-type proxy_transformer_Family struct {
-	Object   any
-	Each_    func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error
-	Fitted_  func(_proxy_obj_ any, a0 int) mat.Matrix
-	Members_ func(_proxy_obj_ any) []transformer.FamilyMember
-	Shared_  func(_proxy_obj_ any) []string
-	Widths_  func(_proxy_obj_ any) []int
-}
-
-func (p *proxy_transformer_Family) Each(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error {
-	return p.Each_(p.Object, a0, a1, a2, a3)
-}
-func (p *proxy_transformer_Family) Fitted(a0 int) mat.Matrix            { return p.Fitted_(p.Object, a0) }
-func (p *proxy_transformer_Family) Members() []transformer.FamilyMember { return p.Members_(p.Object) }
-func (p *proxy_transformer_Family) Shared() []string                    { return p.Shared_(p.Object) }
-func (p *proxy_transformer_Family) Widths() []int                       { return p.Widths_(p.Object) }
+func (p *proxy_transformer_Describer) OutputWidth() int { return p.OutputWidth_(p.Object) }
 
 type proxy_transformer_FamilyFitter struct {
 	Object         any
 	FamilyMembers_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []transformer.Fitter) []transformer.FamilyMember
 	Fit_           func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
-	FitFamily_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error)
+	FitFamily_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (*transformer.Family, error)
 	SameFamily_    func(_proxy_obj_ any, a0 transformer.Fitter) bool
 }
 
@@ -185,7 +156,7 @@ func (p *proxy_transformer_FamilyFitter) FamilyMembers(a0 datasets.Shape, a1 []t
 func (p *proxy_transformer_FamilyFitter) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
 	return p.Fit_(p.Object, a0, a1)
 }
-func (p *proxy_transformer_FamilyFitter) FitFamily(a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error) {
+func (p *proxy_transformer_FamilyFitter) FitFamily(a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (*transformer.Family, error) {
 	return p.FitFamily_(p.Object, a0, a1, a2)
 }
 func (p *proxy_transformer_FamilyFitter) SameFamily(a0 transformer.Fitter) bool {
@@ -228,13 +199,6 @@ func (p *proxy_transformer_SingleTransformer) OutputWidth() int { return p.Outpu
 func (p *proxy_transformer_SingleTransformer) TransformSingle(a0 context.Context, a1 *single.Dense, a2 mat.Matrix) error {
 	return p.TransformSingle_(p.Object, a0, a1, a2)
 }
-
-type proxy_transformer_Sized struct {
-	Object       any
-	OutputWidth_ func(_proxy_obj_ any) int
-}
-
-func (p *proxy_transformer_Sized) OutputWidth() int { return p.OutputWidth_(p.Object) }
 
 type proxy_transformer_TrainingTransformer struct {
 	Object     any
