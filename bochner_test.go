@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 var ctx = context.Background()
@@ -84,7 +84,7 @@ func TestKernelMachine(t *testing.T) {
 	other := categorical
 	other.Name = "a"
 	dense := mat.NewDense(4, 2, []float64{0, 0, 1, 1, 1, 0, 0, 1})
-	rare, err := sparse.New(4, 2, []int{0, 0, 2, 3, 4}, []uint32{0, 1, 0, 1}, []float64{1, 1, 1, 1})
+	rare, err := matrices.NewCSR(4, 2, []int{0, 0, 2, 3, 4}, []uint32{0, 1, 0, 1}, []float64{1, 1, 1, 1})
 	if err != nil {
 		t.Fatal(err)
 	}

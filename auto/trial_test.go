@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Of many rows one part is held out, and scored in parts: there is one fit for all of them.
@@ -714,7 +714,7 @@ func TestStrongerPenalty(t *testing.T) {
 // Of sparse rows a linear model is tried first.
 func TestSparseRowsBeginWithALinearModel(t *testing.T) {
 	data := noise(100, 3)
-	data.X = sparse.FromDense(data.X)
+	data.X = matrices.CSRFromDense(data.X)
 	r, err := newRun(data, NewOptions())
 	if err != nil {
 		t.Fatal(err)

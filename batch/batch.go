@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/single"
 )
 
 // Fitter is an estimator that fits many candidates on many folds together. It shares sums of
@@ -114,7 +114,7 @@ type Maps interface {
 type Float32Maps interface {
 	Maps
 	// EachFloat32 is Each in float32.
-	EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
+	EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *matrices.Dense32) error) error
 }
 
 // Errors of estimators that do not support a kind of job.

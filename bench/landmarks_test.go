@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/cputime"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -44,7 +44,7 @@ func landmarked(b *testing.B, m int, precision string) {
 	X := data.X.(*mat.Dense).Slice(0, tileRows, 0, inputs)
 	var mapTo, gram, product func() error
 	if precision == "float32" {
-		tile, sums := single.New(tileRows, m, nil), make([]float64, m*m)
+		tile, sums := matrices.NewDense32(tileRows, m, nil), make([]float64, m*m)
 		mapTo = func() error { return f.TransformSingle(ctx, tile, X) }
 		gram = func() error { return kern.GramMixed(ctx, kern.Dense(m, m, m, sums), design.ViewFloat32(tile), nil) }
 		product = square[float32](m)

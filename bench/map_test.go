@@ -8,9 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -44,10 +44,10 @@ func inTiles[M mat.Matrix](tile M, slice func(tile M, rows int) M, X *mat.Dense,
 // tiled maps all rows of X into one tile.
 func tiled(fitted transformer.Transformer, X *mat.Dense, features int, precision string) func() error {
 	if precision == "float32" {
-		m, tile := fitted.(transformer.SingleTransformer), single.New(tileRows, features, nil)
+		m, tile := fitted.(transformer.SingleTransformer), matrices.NewDense32(tileRows, features, nil)
 		return func() error {
-			return inTiles(tile, func(t *single.Dense, rows int) *single.Dense { return t.Slice(0, rows) }, X,
-				func(dst *single.Dense, X mat.Matrix) error { return m.TransformSingle(ctx, dst, X) })
+			return inTiles(tile, func(t *matrices.Dense32, rows int) *matrices.Dense32 { return t.Slice(0, rows) }, X,
+				func(dst *matrices.Dense32, X mat.Matrix) error { return m.TransformSingle(ctx, dst, X) })
 		}
 	}
 	m, tile := fitted.(transformer.DenseTransformer), mat.NewDense(tileRows, features, nil)
@@ -75,9 +75,9 @@ func transform(b *testing.B, s size, form, precision string) {
 	case form == "tiles":
 		once = tiled(fitted, data.X.(*mat.Dense), s.features, precision)
 	case precision == "float32":
-		x := single.Copy(data.X)
+		x := matrices.CopyDense32(data.X)
 		once = func() error {
-			return fitted.(transformer.SingleTransformer).TransformSingle(ctx, single.New(s.rows, s.features, nil), x)
+			return fitted.(transformer.SingleTransformer).TransformSingle(ctx, matrices.NewDense32(s.rows, s.features, nil), x)
 		}
 	}
 	for b.Loop() {

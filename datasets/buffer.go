@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // ReadAll reads all blocks of src into one Set. If the rows of src are in memory, it returns them
@@ -103,7 +102,7 @@ func (b *Buffer) AppendRows(block Set, lo, hi int) error {
 		return err
 	}
 	switch X := block.X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		b.addSparse(X, lo, hi)
 	case *mat.Dense:
 		raw := X.RawMatrix()
@@ -114,7 +113,7 @@ func (b *Buffer) AppendRows(block Set, lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			b.x = append(b.x, X.RawRowView(i)...)
 		}
-	case *single.Dense:
+	case *matrices.Dense32:
 		for i := lo; i < hi; i++ {
 			b.x32 = append(b.x32, X.Row(i)...)
 		}
@@ -152,8 +151,8 @@ func appendRows[T any](dst, src []T, lo, hi int) []T {
 func (b *Buffer) start(block Set) {
 	b.schema = block.Schema
 	b.cols = block.Cols()
-	_, b.sparse = block.X.(*sparse.CSR)
-	_, b.single = block.X.(*single.Dense)
+	_, b.sparse = block.X.(*matrices.CSR)
+	_, b.single = block.X.(*matrices.Dense32)
 	if b.text = textrows.Of(block.X); b.text != nil {
 		b.strings = &textrows.Strings{} // rows of an earlier set may be in use
 	}
@@ -205,10 +204,10 @@ func (b *Buffer) check(block Set) error {
 		targetCols != b.targetCols {
 		return errors.New("datasets: all blocks must have the same of targets, weights, groups and passthrough columns")
 	}
-	if _, ok := block.X.(*sparse.CSR); ok != b.sparse {
+	if _, ok := block.X.(*matrices.CSR); ok != b.sparse {
 		return errors.New("datasets: all blocks must be sparse or all dense")
 	}
-	if _, ok := block.X.(*single.Dense); ok != b.single {
+	if _, ok := block.X.(*matrices.Dense32); ok != b.single {
 		return errors.New("datasets: all blocks must have the same precision, float32 or float64")
 	}
 	if m := textrows.Of(block.X); (m == nil) != (b.text == nil) || m != nil && !m.SameColumns(b.text) {
@@ -217,7 +216,7 @@ func (b *Buffer) check(block Set) error {
 	return nil
 }
 
-func (b *Buffer) addSparse(X *sparse.CSR, lo, hi int) {
+func (b *Buffer) addSparse(X *matrices.CSR, lo, hi int) {
 	indptr, indices, values := X.Raw()
 	from, to := indptr[lo], indptr[hi]
 	b.addValues(X, values, from, to)
@@ -230,7 +229,7 @@ func (b *Buffer) addSparse(X *sparse.CSR, lo, hi int) {
 
 // addValues appends entries from to to−1 of the values of X. It stores a shared value explicitly as
 // soon as the entries differ.
-func (b *Buffer) addValues(X *sparse.CSR, values []float64, from, to int) {
+func (b *Buffer) addValues(X *matrices.CSR, values []float64, from, to int) {
 	scale, shared := X.Shared()
 	if len(b.indices) == 0 && shared {
 		b.scale = scale
@@ -266,7 +265,7 @@ func (b *Buffer) Set() Set {
 		out.Targets = mat.NewDense(b.rows, b.targetCols, b.targets)
 	}
 	if b.single {
-		out.X = single.New(b.rows, b.cols, b.x32)
+		out.X = matrices.NewDense32(b.rows, b.cols, b.x32)
 		return out
 	}
 	if b.text != nil {
@@ -279,9 +278,9 @@ func (b *Buffer) Set() Set {
 	}
 	var err error
 	if b.values == nil {
-		out.X, err = sparse.NewShared(b.rows, b.cols, b.indptr, b.indices, b.scale)
+		out.X, err = matrices.NewSharedCSR(b.rows, b.cols, b.indptr, b.indices, b.scale)
 	} else {
-		out.X, err = sparse.New(b.rows, b.cols, b.indptr, b.indices, b.values)
+		out.X, err = matrices.NewCSR(b.rows, b.cols, b.indptr, b.indices, b.values)
 	}
 	if err != nil {
 		panic("datasets: " + err.Error()) // unreachable: the rows are from valid matrices

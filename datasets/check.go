@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Check returns an error if s is invalid: repeated names given to [New], fields of different
@@ -182,7 +181,7 @@ func nonFinite(X mat.Matrix, i, from int) (column int, value float64) {
 				return j, v
 			}
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		columns, values := m.Row(i)
 		for k, v := range values {
 			if v-v != 0 && int(columns[k]) >= from {
@@ -196,7 +195,7 @@ func nonFinite(X mat.Matrix, i, from int) (column int, value float64) {
 				return j, v
 			}
 		}
-	case *single.Dense:
+	case *matrices.Dense32:
 		row := m.Row(i)
 		for j := from; j < len(row); j++ {
 			if v := row[j]; v-v != 0 {

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestSplitsCheckLengths checks that splitters reject targets and groups whose
@@ -31,7 +31,7 @@ func TestSplitsCheckLengths(t *testing.T) {
 
 // Blocks in float32 and float64 cannot be concatenated.
 func TestConcatRefusesMixedPrecision(t *testing.T) {
-	double, short := Set{X: mat.NewDense(2, 1, []float64{1, 2})}, Set{X: single.New(2, 1, []float32{1, 2})}
+	double, short := Set{X: mat.NewDense(2, 1, []float64{1, 2})}, Set{X: matrices.NewDense32(2, 1, []float32{1, 2})}
 	for _, blocks := range [][]Set{{double, short}, {short, double}} {
 		if set, err := Concat(blocks...); err == nil || !strings.Contains(err.Error(), "same precision") {
 			t.Errorf("%v and the error %v", set, err)

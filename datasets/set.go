@@ -11,7 +11,7 @@ import (
 
 // Set is a set of rows in memory. Zero values of optional fields mean that they are absent.
 type Set struct {
-	X           mat.Matrix // n×d, preferably *mat.Dense, *sparse.CSR or *single.Dense; NaN is a missing value
+	X           mat.Matrix // n×d, preferably *mat.Dense, *matrices.CSR or *matrices.Dense32; NaN is a missing value
 	Y           []float64  // n targets, or class codes 0..k-1
 	Targets     *mat.Dense // n×t, for several targets, instead of Y
 	Weights     []float64  // n sample weights ≥ 0

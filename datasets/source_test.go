@@ -16,8 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // chunks is a source of blocks of one and the same arrays, as a file is.
@@ -76,17 +75,17 @@ func randomSet(n int) datasets.Set {
 func sets(n int) map[string]datasets.Set {
 	dense := randomSet(n)
 	some := dense
-	some.X = sparse.FromDense(dense.X)
+	some.X = matrices.CSRFromDense(dense.X)
 	shared := datasets.Set{Y: dense.Y}
 	ones := mat.NewDense(n, 3, nil)
 	ones.Apply(func(i, j int, _ float64) float64 { return float64((i*j + i) % 2) }, ones)
-	X := sparse.FromDense(ones)
+	X := matrices.CSRFromDense(ones)
 	indptr, indices, _ := X.Raw()
-	shared.X, _ = sparse.NewShared(n, 3, indptr, indices, 1)
+	shared.X, _ = matrices.NewSharedCSR(n, 3, indptr, indices, 1)
 	wide := mat.NewDense(n, 5, nil)
 	wide.Slice(0, n, 1, 4).(*mat.Dense).Copy(dense.X)
 	view := datasets.Set{X: wide.Slice(0, n, 1, 4), Y: dense.Y}
-	narrow := datasets.Set{X: single.Copy(dense.X), Y: dense.Y}
+	narrow := datasets.Set{X: matrices.CopyDense32(dense.X), Y: dense.Y}
 	odd := datasets.Set{X: mat.DenseCopyOf(dense.X).T().T(), Weights: dense.Weights}
 	return map[string]datasets.Set{"dense": dense, "sparse": some, "shared": shared, "view": view, "single": narrow,
 		"other": odd}
@@ -114,9 +113,9 @@ func TestStack(t *testing.T) {
 			t.Fatal(err)
 		}
 		sourcetest.Equal(t, stacked, set)
-		if X, ok := set.X.(*sparse.CSR); ok {
+		if X, ok := set.X.(*matrices.CSR); ok {
 			_, was := X.Shared()
-			if _, is := stacked.X.(*sparse.CSR).Shared(); is != was {
+			if _, is := stacked.X.(*matrices.CSR).Shared(); is != was {
 				t.Errorf("%s: entries share one value: %v, want %v", name, is, was)
 			}
 		}
@@ -261,7 +260,7 @@ func TestCheck(t *testing.T) {
 		{datasets.Set{X: fine, Weights: []float64{1, -1}}, "datasets: row 1: weight must be ≥ 0, got -1"},
 		{datasets.Set{X: fine, Weights: []float64{0, 0}}, "datasets: weights must not all be 0"},
 		{datasets.Set{X: inf}, "datasets: row 1, column x0: infinite value"},
-		{datasets.Set{X: sparse.FromDense(inf)}, "datasets: row 1, column x0: infinite value"},
+		{datasets.Set{X: matrices.CSRFromDense(inf)}, "datasets: row 1, column x0: infinite value"},
 		{datasets.Set{X: fine, Schema: datasets.Schema{Columns: make([]datasets.Column, 2)}},
 			"datasets: X must have 2 columns as the schema, got 1"},
 	} {

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // outcomes contains the outcomes of a batch by candidate and fold.
@@ -134,7 +134,7 @@ func TestRidgeBatchIsTheNaiveSearch(t *testing.T) {
 	}{
 		{datasets.Set{X: x, Targets: targets}, []string{"folds", "alpha"}},
 		{datasets.Set{X: x, Targets: targets, Weights: weights}, []string{"folds", "alpha"}},
-		{datasets.Set{X: sparse.FromDense(x), Targets: targets, Weights: weights}, []string{"folds", "alpha"}},
+		{datasets.Set{X: matrices.CSRFromDense(x), Targets: targets, Weights: weights}, []string{"folds", "alpha"}},
 	} {
 		got, shared := fitBatch(t, c.data, folds, specs)
 		if !slices.Equal(shared, c.shared) {

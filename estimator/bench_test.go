@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // fourierSet returns n rows of random Fourier features of the smooth regression problem with 54
@@ -130,7 +130,7 @@ func binned(n, grids, bins int) datasets.Set {
 			y[i] = 1
 		}
 	}
-	x, err := sparse.NewShared(n, grids*bins, indptr, indices, 1/math.Sqrt(float64(grids)))
+	x, err := matrices.NewSharedCSR(n, grids*bins, indptr, indices, 1/math.Sqrt(float64(grids)))
 	if err != nil {
 		panic(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Fewer rows than columns: the dual way gives sparse rows, with values or a shared one, the model
@@ -71,15 +71,15 @@ func fitLinear(t *testing.T, spec estimator.Ridge, data datasets.Set) *estimator
 }
 
 // shrink returns X without its zeros, and with one value for all entries where shared.
-func shrink(t *testing.T, X *mat.Dense, shared bool) *sparse.CSR {
+func shrink(t *testing.T, X *mat.Dense, shared bool) *matrices.CSR {
 	t.Helper()
-	out := sparse.FromDense(X)
+	out := matrices.CSRFromDense(X)
 	if !shared {
 		return out
 	}
 	indptr, indices, values := out.Raw()
 	n, d := out.Dims()
-	out, err := sparse.NewShared(n, d, indptr, indices, values[0])
+	out, err := matrices.NewSharedCSR(n, d, indptr, indices, values[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestRidgeGivesConstantSparseColumnsNoWeight checks that a column that is constant in the training
@@ -26,7 +26,7 @@ func TestRidgeGivesConstantSparseColumnsNoWeight(t *testing.T) {
 			for i := range 300 {
 				x.Set(i, 1, constant)
 			}
-			data.X = sparse.FromDense(x)
+			data.X = matrices.CSRFromDense(x)
 			s := NewRidge()
 			s.Alpha, s.Solver = alpha, "cholesky"
 			fitted, err := s.Fit(context.Background(), data)

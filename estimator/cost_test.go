@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
 	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // wideTarget are a few rows of many columns and a class each, of which the schema lists more.
@@ -26,7 +26,7 @@ func wideTarget(t *testing.T, columns, classes int) datasets.Set {
 		indptr, indices, values = append(indptr, i+1), append(indices, uint32(i)), append(values, float64(i))
 		y[i] = float64(i)
 	}
-	X, err := sparse.New(n, columns, indptr, indices, values)
+	X, err := matrices.NewCSR(n, columns, indptr, indices, values)
 	if err != nil {
 		t.Fatal(err)
 	}

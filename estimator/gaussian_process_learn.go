@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 const (
@@ -338,7 +338,7 @@ func (s GaussianProcess) widths(l gammaProblem, learned evidence.Result) learned
 // finiteInputs refuses a block with inputs that are not finite numbers.
 func finiteInputs(first int, block datasets.Set) error {
 	return design.WithFloat64(design.Native(block.X), func(X mat.Matrix) error {
-		if m, ok := X.(*sparse.CSR); ok {
+		if m, ok := X.(*matrices.CSR); ok {
 			shared, _ := m.Shared()
 			if _, _, values := m.Raw(); !kern.AllFinite(values) || shared-shared != 0 {
 				return design.NonFiniteError(first, block)

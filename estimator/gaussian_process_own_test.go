@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // savedProcess fits, saves and loads a Gaussian process.
@@ -61,7 +61,7 @@ func TestGaussianProcessOfOwnKernelsIsExact(t *testing.T) {
 		mean, std, _ := exactProcess(of.used, probe, []float64{0.3, 0.3, 0.3}, 0.05, 2)
 		for name, c := range map[string]struct{ X, probe mat.Matrix }{
 			"own_gauss": {X, probe}, "precomputed": {K, Kt},
-			"precomputed, sparse": {sparse.FromDense(K), sparse.FromDense(Kt)},
+			"precomputed, sparse": {matrices.CSRFromDense(K), matrices.CSRFromDense(Kt)},
 		} {
 			s := process(1, 100, 0.05, 2)
 			s.Kernel = kernel.Name(strings.TrimSuffix(name, ", sparse"))

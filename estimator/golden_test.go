@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // The cases of ../shared/reference were computed with scikit-learn and scipy by make_reference.py
@@ -178,7 +178,7 @@ func logisticCase(t *testing.T, name string) {
 	golden.Load(t, name, &in, &want)
 	s := estimator.NewLogistic()
 	s.C, s.Tol = in.C, 1e-10
-	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+	for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.SampleWeight}).(*estimator.FittedLogistic)
 		near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-6)
 		near(t, "intercept", f.Intercept(), want.Intercept, 1e-6)
@@ -213,7 +213,7 @@ func glmCase(t *testing.T, name string, s estimator.Estimator) {
 		Intercept     float64
 	}
 	golden.Load(t, name, &in, &want)
-	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+	for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.Weights}).(*estimator.FittedGLM)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-6)
 		near(t, "intercept", f.Intercept(), []float64{want.Intercept}, 1e-6)
@@ -239,7 +239,7 @@ func TestHuberEqualsReference(t *testing.T) {
 	golden.Load(t, "huber_1.35", &in, &want)
 	s := estimator.NewHuber()
 	s.Epsilon, s.Alpha, s.Tol = in.Epsilon, in.Alpha, 1e-10
-	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+	for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedHuber)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-5)
 		near(t, "intercept and scale", []float64{f.Intercept()[0], f.Scale()}, []float64{want.Intercept, want.Scale}, 1e-5)
@@ -264,7 +264,7 @@ func TestQuantileRegressionEqualsReference(t *testing.T) {
 			golden.Load(t, "quantile_regression_"+q, &in, &want)
 			s := estimator.NewQuantileRegression()
 			s.Quantile, s.Alpha, s.Tol = in.Quantile, 0, 1e-8
-			for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+			for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
 				f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinear)
 				loss := pinballOf(t, f, datasets.Set{X: X, Y: in.Y}, in.Quantile)
 				near(t, "loss", []float64{loss, f.Report().Objective}, []float64{want.Loss, want.Loss}, 1e-8)
@@ -320,8 +320,8 @@ func svmCase(t *testing.T, name string) {
 	if in.Loss == "hinge" {
 		s.Tol, coef, objective = 1e-8, 1e-4, 1e-8
 	}
-	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X),
-		sparse.FromDense(matrix(in.X))} {
+	for k, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X)), matrix(in.X),
+		matrices.CSRFromDense(matrix(in.X))} {
 		s.Solver = []string{"auto", "auto", "dual", "dual"}[k]
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinearClassifier)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, coef)
@@ -357,8 +357,8 @@ func svrCase(t *testing.T, loss string) {
 	if loss == "epsilon_insensitive" {
 		s.Tol, coef, objective = 1e-8, 1e-4, 1e-8
 	}
-	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X),
-		sparse.FromDense(matrix(in.X))} {
+	for k, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X)), matrix(in.X),
+		matrices.CSRFromDense(matrix(in.X))} {
 		s.Solver = []string{"auto", "auto", "dual", "dual"}[k]
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinear)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, coef)
@@ -373,7 +373,7 @@ func TestSVMWithAnInterceptEqualsReference(t *testing.T) {
 			in, want := interceptCase(t, "svc_intercept_"+c)
 			s := estimator.NewSVM()
 			s.C, s.Loss, s.Tol, s.MaxIter = in.C, in.Loss, 1e-8, 1_000_000
-			for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+			for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
 				f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinearClassifier)
 				near(t, "objective", []float64{f.Report().Objective}, []float64{want.Objective}, 1e-6)
 				near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-3)
@@ -390,7 +390,7 @@ func TestSVRWithAnInterceptEqualsReference(t *testing.T) {
 			in, want := interceptCase(t, "svr_intercept_"+c)
 			s := estimator.NewSVR()
 			s.C, s.Epsilon, s.Loss, s.Tol, s.MaxIter = in.C, in.Epsilon, in.Loss, 1e-8, 1_000_000
-			for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+			for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
 				f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinear)
 				near(t, "objective", []float64{f.Report().Objective}, []float64{want.Objective}, 1e-6)
 				near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-3)

@@ -12,8 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // signed returns rows of two classes.
@@ -60,7 +59,7 @@ func TestNewtonErrorNamesNonFinite(t *testing.T) {
 		data := signed(40, newton.MaxSparseFactorColumns+8)
 		X := mat.DenseCopyOf(data.X)
 		X.Set(17, 5, v)
-		data.X = sparse.FromDense(X)
+		data.X = matrices.CSRFromDense(X)
 		data.Schema.Columns = make([]datasets.Column, newton.MaxSparseFactorColumns+8)
 		data.Schema.Columns[5].Name = "weight"
 		for _, e := range []Estimator{logistic, svm, svr, NewPoisson(), NewHuber(), NewQuantileRegression()} {
@@ -170,7 +169,7 @@ func TestTargetsInAnyUnitInSinglePrecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rounded := single.Copy(data.X)
+		rounded := matrices.CopyDense32(data.X)
 		y, err := want.Predict(ctx, data.X)
 		got, err2 := want.Predict(ctx, rounded)
 		if err != nil || err2 != nil {

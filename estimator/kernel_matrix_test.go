@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // kernel.Matrix is the formula of each kernel, of dense and sparse rows, and γ is that of X.
@@ -61,7 +61,7 @@ func TestKernelMatrix(t *testing.T) {
 		"function": {ridge("own_gauss"), ownGauss},
 	} {
 		for form, rows := range map[string][2]mat.Matrix{"dense": {X, Y}, "one": {X, nil},
-			"sparse": {sparse.FromDense(X), sparse.FromDense(Y)}, "mixed": {X, sparse.FromDense(Y)}} {
+			"sparse": {matrices.CSRFromDense(X), matrices.CSRFromDense(Y)}, "mixed": {X, matrices.CSRFromDense(Y)}} {
 			K, err := kernel.Matrix(t.Context(), c.spec, rows[0], rows[1])
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, form, err)

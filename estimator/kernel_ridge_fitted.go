@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // fittedKernelRidge is a fitted [KernelRidge]: a kernel expansion in the training rows for each
@@ -195,10 +195,10 @@ func (f *kernelModel) state(s *model.State) {
 	}
 }
 
-// rowsState keeps rows that are a *mat.Dense or a *sparse.CSR.
+// rowsState keeps rows that are a *mat.Dense or a *matrices.CSR.
 func rowsState(s *model.State, X *mat.Matrix) {
 	dense, _ := (*X).(*mat.Dense)
-	csr, isSparse := (*X).(*sparse.CSR)
+	csr, isSparse := (*X).(*matrices.CSR)
 	s.Bool("sparse", &isSparse)
 	if isSparse {
 		s.Sparse("rows", &csr)

@@ -21,8 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // smooth are rows with two targets that are a smooth function of them, and weights.
@@ -231,7 +230,7 @@ func TestKernelRidgeOfRowsOfOtherKinds(t *testing.T) {
 			s := estimator.NewKernelRidge()
 			s.Gamma, s.Solver, s.Alpha, s.Tol = rule, solver, 0.1, 1e-10
 			want, _ := predictTargets(t, s, data, X)
-			for _, other := range []mat.Matrix{sparse.FromDense(X), single.Copy(X)} {
+			for _, other := range []mat.Matrix{matrices.CSRFromDense(X), matrices.CopyDense32(X)} {
 				of := data
 				of.X = other
 				got, _ := predictTargets(t, s, of, other)

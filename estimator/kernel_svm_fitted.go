@@ -39,13 +39,13 @@ func (f *kernelModel) describeSupport() string {
 		len(f.m.Intercept))
 }
 
-// SupportVectors returns a copy of the support vectors of all classes, the rows of Dual: a *mat.Dense or *sparse.CSR.
+// SupportVectors returns a copy of the support vectors of all classes, the rows of Dual: a *mat.Dense or *matrices.CSR.
 func (f *FittedKernelSVM) SupportVectors() mat.Matrix { return f.supportVectors() }
 
 // Tags returns that the stored rows are support vectors.
 func (f *FittedKernelSVM) Tags() datasets.Tags { return f.supportTags() }
 
-// SupportVectors returns a copy of the support vectors, the rows of Dual: a *mat.Dense or *sparse.CSR.
+// SupportVectors returns a copy of the support vectors, the rows of Dual: a *mat.Dense or *matrices.CSR.
 func (f *FittedKernelSVR) SupportVectors() mat.Matrix { return f.supportVectors() }
 
 // Tags returns that the stored rows are support vectors.

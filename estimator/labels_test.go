@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // labeled returns rows with three labels that depend on the inputs, and one that no row has.
@@ -52,7 +52,7 @@ func TestLabelsEqualBinaryFits(t *testing.T) {
 	ctx := context.Background()
 	dense := labeled(600, 5)
 	thin := dense
-	thin.X = sparse.FromDense(dense.X.(*mat.Dense))
+	thin.X = matrices.CSRFromDense(dense.X.(*mat.Dense))
 	balanced := estimator.ClassWeight{Balanced: true}
 	logistic, newton, ridge := estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier()
 	logistic.Tol, newton.Tol, logistic.ClassWeight, logistic.C = 1e-13, 1e-13, balanced, 0.3

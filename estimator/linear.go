@@ -14,9 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // FittedLinear is a fitted [Ridge], [SVR], [QuantileRegression] or similar: a linear regression of
@@ -266,14 +265,14 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 				dst[i*k+j] = kern.Dot(row, l.coef.RawRowView(j)) + b
 			}
 		}
-	case *single.Dense:
+	case *matrices.Dense32:
 		for i := lo; i < hi; i++ {
 			row := m.Row(i)
 			for j, b := range l.intercept {
 				dst[i*k+j] = l.units[j]*design.DotFloat32(row, l.short[j*len(row):(j+1)*len(row)]) + b
 			}
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		scale, shared := m.Shared()
 		if !shared {
 			scale = 1

@@ -13,8 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // noisy returns rows of two overlapping, unbalanced classes far from the origin, so that the
@@ -102,7 +101,7 @@ func TestSVMReachesTheOptimumOfTheUnpenalizedIntercept(t *testing.T) {
 			}
 			s := estimator.NewSVM()
 			s.C, s.Loss, s.Tol, s.MaxIter = 0.7, name, 1e-7, 200_000
-			for k, X := range []mat.Matrix{x, sparse.FromDense(x), x} {
+			for k, X := range []mat.Matrix{x, matrices.CSRFromDense(x), x} {
 				s.Solver = []string{"auto", "auto", "dual"}[k]
 				f := fit(t, s, datasets.Set{X: X, Y: y, Weights: weights}).(*estimator.FittedLinearClassifier)
 				w, b := f.Coef().RawRowView(0), f.Intercept()[0]
@@ -126,7 +125,7 @@ func TestSVRReachesTheOptimumOfTheUnpenalizedIntercept(t *testing.T) {
 			}
 			s := estimator.NewSVR()
 			s.C, s.Epsilon, s.Loss, s.Tol, s.MaxIter = 0.7, 0.2, name, 1e-7, 200_000
-			for k, X := range []mat.Matrix{x, sparse.FromDense(x), x} {
+			for k, X := range []mat.Matrix{x, matrices.CSRFromDense(x), x} {
 				s.Solver = []string{"auto", "auto", "dual"}[k]
 				f := fit(t, s, datasets.Set{X: X, Y: y, Weights: weights}).(*estimator.FittedLinear)
 				w, b := f.Coef().RawRowView(0), f.Intercept()[0]
@@ -208,7 +207,7 @@ func TestFitsDoNotDependOnTheNumberOfCores(t *testing.T) {
 // float32 rows as for these rows in float64, up to float32 products.
 func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 	x, codes, y, weights := noisy(51, 300, 6)
-	narrow := single.Copy(x)
+	narrow := matrices.CopyDense32(x)
 	wide := mat.DenseCopyOf(narrow)
 	ctx := context.Background()
 	hinge, svr, cg, dual := estimator.NewSVM(), estimator.NewSVR(), estimator.NewRidge(), estimator.NewRidge()
@@ -246,7 +245,7 @@ func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "leave one out", loo.Errors, same.Errors, 1e-5)
-	bad := single.Copy(x)
+	bad := matrices.CopyDense32(x)
 	bad.Row(3)[2] = float32(math.NaN())
 	for _, s := range []estimator.Estimator{estimator.NewRidge(), estimator.NewLogistic(), hinge} {
 		if _, err := s.Fit(ctx, datasets.Set{X: bad, Y: codes}); err == nil ||

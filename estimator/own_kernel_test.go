@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // ownGauss is the gaussian kernel as a function of a program, with γ 0.3.
@@ -128,7 +128,7 @@ func TestOwnKernelsMakeTheModelsOfNamedOnes(t *testing.T) {
 			sameScores(t, name+", function, "+form, got, want)
 			gram := data
 			gram.X = K
-			for rows, X := range map[string]mat.Matrix{"dense": Kt, "sparse": sparse.FromDense(Kt)} {
+			for rows, X := range map[string]mat.Matrix{"dense": Kt, "sparse": matrices.CSRFromDense(Kt)} {
 				sameScores(t, name+", precomputed, "+form+", "+rows, predictions(t, ownSpecs(t, "precomputed")[name], of(gram), X), want)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/testing/passtest"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // alike makes the columns of a set nearly equal; their relative difference is left.
@@ -26,7 +26,7 @@ func alike(data datasets.Set, left float64) datasets.Set {
 func shortened(data datasets.Set) datasets.Set {
 	X := data.X.(*mat.Dense)
 	n, d := X.Dims()
-	short := single.New(n, d, nil)
+	short := matrices.NewDense32(n, d, nil)
 	for i := range n {
 		for j := range d {
 			short.Row(i)[j] = float32(X.At(i, j))
@@ -121,7 +121,7 @@ func TestRidgeRefinesByPasses(t *testing.T) {
 				return p.Predict(context.Background(), c.data.X)
 			}}
 			tolerance := 1e-6
-			if _, ok := c.data.X.(*single.Dense); ok {
+			if _, ok := c.data.X.(*matrices.Dense32); ok {
 				tolerance = 1e-3
 			}
 			if err := l.Parts(c.data, whole, tolerance); err != nil {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // codes replaces the targets by class codes obtained by thresholding; every seventh row gets an
@@ -39,7 +39,7 @@ func codes(data datasets.Set, classes int) datasets.Set {
 func TestNewtonByPassesGivesTheBitsOfAFit(t *testing.T) {
 	base := stopRows(5000, 12, false)
 	thin := codes(stopRows(600, 12, false), 2)
-	thin.X = sparse.FromDense(thin.X)
+	thin.X = matrices.CSRFromDense(thin.X)
 	wide := codes(stopRows(300, 1200, false), 2)
 	logistic, balanced, svm, svr, origin := NewLogistic(), NewLogistic(), NewSVM(), NewSVR(), NewLogistic()
 	balanced.ClassWeight.Balanced, balanced.C = true, 20

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // quantileObjective computes the objective by its definition.
@@ -170,7 +170,7 @@ func TestQuantileRegressionSplitsTheRows(t *testing.T) {
 
 func TestQuantileRegressionRefusesWideRows(t *testing.T) {
 	_, err := estimator.NewQuantileRegression().Fit(context.Background(), datasets.Set{
-		X: sparse.FromDense(mat.NewDense(2, 8200, nil)), Y: []float64{1, 2}})
+		X: matrices.CSRFromDense(mat.NewDense(2, 8200, nil)), Y: []float64{1, 2}})
 	if err == nil || !strings.Contains(err.Error(), "must have at most 8192 columns, got 8200") {
 		t.Error(err)
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // powers returns rows of the powers 0 … d−1 of numbers in [0, 1], centered, whose condition grows
@@ -89,7 +88,7 @@ func TestRidgeRefinesIllConditioned(t *testing.T) {
 	s := NewRidge()
 	s.Alpha, s.Solver = alpha, "cholesky"
 	for name, set := range map[string]datasets.Set{
-		"dense": data, "sparse": {X: sparse.FromDense(data.X.(*mat.Dense)), Y: data.Y}} {
+		"dense": data, "sparse": {X: matrices.CSRFromDense(data.X.(*mat.Dense)), Y: data.Y}} {
 		fitted, err := s.Fit(context.Background(), set)
 		if err != nil {
 			t.Fatal(err)
@@ -175,9 +174,9 @@ type shortColumns struct {
 }
 
 func (m *shortColumns) EachFloat32(_ context.Context, X mat.Matrix, _ []int,
-	yield func(int, *single.Dense) error) error {
+	yield func(int, *matrices.Dense32) error) error {
 	m.tiles++
-	return yield(0, single.Copy(X))
+	return yield(0, matrices.CopyDense32(X))
 }
 
 // Float32 candidates are fitted on shared sums of the features, down to alphas that require float64
@@ -202,7 +201,7 @@ func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 		}
 		f.Yield = func(k, fold int, one batch.Outcome) error {
 			done++
-			short := single.Copy(data.X.(*mat.Dense).Slice(0, 500, 0, f.Candidates[k].Width))
+			short := matrices.CopyDense32(data.X.(*mat.Dense).Slice(0, 500, 0, f.Candidates[k].Width))
 			train := datasets.Set{X: short.Select(folds[fold].Train), Y: data.Select(folds[fold].Train).Y}
 			fitted, err := f.Candidates[k].Estimator.(Estimator).Fit(context.Background(), train)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // binnedRows are sparse rows of many more columns, as binning makes them, with three classes.
@@ -28,7 +28,7 @@ func binnedRows(n int) datasets.Set {
 		}
 		indptr = append(indptr, len(indices))
 	}
-	X, err := sparse.NewShared(n, grids*bins, indptr, indices, 0.125)
+	X, err := matrices.NewSharedCSR(n, grids*bins, indptr, indices, 0.125)
 	if err != nil {
 		panic(err)
 	}

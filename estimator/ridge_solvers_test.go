@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // scattered returns rows with a third of the entries.
@@ -75,7 +75,7 @@ func equalsExtendedPrecision(t *testing.T, at string, s Ridge, data datasets.Set
 		want[i] = exact.predict(data, i)
 	}
 	for _, s.Solver = range []string{"cholesky", "dual", "cg"} {
-		for kind, X := range map[string]mat.Matrix{"dense": data.X, "sparse": sparse.FromDense(data.X)} {
+		for kind, X := range map[string]mat.Matrix{"dense": data.X, "sparse": matrices.CSRFromDense(data.X)} {
 			train.X = rowblock.Slice(X, 0, fit)
 			fitted, err := s.Fit(context.Background(), train)
 			if err != nil {

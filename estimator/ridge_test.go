@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // The leave-one-out prediction of a row equals that of a fit without the row, for tall and wide
@@ -146,7 +146,7 @@ func TestRidgeOfWideSparseRows(t *testing.T) {
 	}
 	s := estimator.NewRidge()
 	s.Tol = 1e-12
-	f := fit(t, s, datasets.Set{X: sparse.FromDense(x), Y: y}).(*estimator.FittedLinear)
+	f := fit(t, s, datasets.Set{X: matrices.CSRFromDense(x), Y: y}).(*estimator.FittedLinear)
 	if f.Report().Solver != "cg" {
 		t.Fatalf("took %s", f.Report().Solver)
 	}

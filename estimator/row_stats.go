@@ -12,9 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // counts are the results of a first pass over the rows: their number, their form, and the weight of
@@ -65,8 +64,8 @@ func (c *counts) add(first int, block datasets.Set) error {
 		return err
 	}
 	if c.rows == 0 {
-		_, c.sparse = block.X.(*sparse.CSR)
-		_, c.single = block.X.(*single.Dense)
+		_, c.sparse = block.X.(*matrices.CSR)
+		_, c.single = block.X.(*matrices.Dense32)
 	}
 	for i, v := range y {
 		s := 1.0

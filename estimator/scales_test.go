@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // scales are the golden values of testdata/scales.py.
@@ -41,7 +41,7 @@ func (s scales) scaled(ratio float64) map[string]mat.Matrix {
 	X := matrix(s.X)
 	units := []float64{math.Sqrt(ratio), 1 / math.Sqrt(ratio), 1, 3}
 	X.Apply(func(_, j int, v float64) float64 { return units[j] * v }, X)
-	return map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)}
+	return map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X)}
 }
 
 // eachScale calls f for ratios of the scales of columns up to 1e9.

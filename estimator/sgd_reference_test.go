@@ -14,7 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // reference is the output of testdata/sgd_reference.py.
@@ -111,7 +111,7 @@ func TestSGDStepsAreThoseOfScikitLearn(t *testing.T) {
 		})
 		data := ref.Few.set(s.Target)
 		thin := data
-		thin.X = sparse.FromDense(data.X)
+		thin.X = matrices.CSRFromDense(data.X)
 		for form, rows := range map[string]datasets.Set{"dense": data, "sparse": thin} {
 			name := fmt.Sprintf("%s of %s, %s, %s, average %v, %s", s.Loss, s.Target, s.Penalty, s.LearningRate, s.Average, form)
 			p, err := spec.Fit(context.Background(), rows)

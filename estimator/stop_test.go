@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // stopRows returns n rows of d inputs; if singular, column 1 equals column 0.
@@ -34,7 +34,7 @@ func stopRows(n, d int, singular bool) datasets.Set {
 func TestLongWorkStops(t *testing.T) {
 	long, wide := stopRows(150, 70, false), stopRows(70, 150, false)
 	scattered := wide
-	scattered.X = sparse.FromDense(wide.X)
+	scattered.X = matrices.CSRFromDense(wide.X)
 	fit := func(e Estimator, data datasets.Set) func(ctx context.Context) (bool, error) {
 		return func(ctx context.Context) (bool, error) {
 			p, err := e.Fit(ctx, data)

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestSVMOnWideSparseRows checks that on wide rows with a shared value, auto uses the dual solver
@@ -67,7 +67,7 @@ func binsOfNoMeaning(t *testing.T) datasets.Set {
 			y[i] = 1
 		}
 	}
-	X, err := sparse.NewShared(rows, grids*bins, indptr, columns, 1/math.Sqrt(grids))
+	X, err := matrices.NewSharedCSR(rows, grids*bins, indptr, columns, 1/math.Sqrt(grids))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestLogisticByTheDualIsNewtons(t *testing.T) {
 		weighted.Weights[i] = float64(rng.IntN(4)) // some 0
 	}
 	several, dense := weighted, weighted
-	several.X = sparse.FromDense(mat.DenseCopyOf(shared.X))
-	dense.X = mat.DenseCopyOf(shared.X.(*sparse.CSR).Slice(0, shared.Rows()))
+	several.X = matrices.CSRFromDense(mat.DenseCopyOf(shared.X))
+	dense.X = mat.DenseCopyOf(shared.X.(*matrices.CSR).Slice(0, shared.Rows()))
 	for name, data := range map[string]datasets.Set{"shared": shared, "weighted": weighted, "several": several,
 		"dense": dense} {
 		for _, C := range []float64{0.01, 1, 100} {

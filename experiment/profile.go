@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // profilingSource profiles rows as they are read.
@@ -80,7 +80,7 @@ const maxLeakRows = 2000
 
 // leakWarnings returns a warning about the inputs that determine a target.
 func leakWarnings(train datasets.Set) (warnings []string) {
-	if _, isSparse := train.X.(*sparse.CSR); isSparse {
+	if _, isSparse := train.X.(*matrices.CSR); isSparse {
 		return nil
 	}
 	targets := [][]float64{train.Y}

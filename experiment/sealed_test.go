@@ -34,9 +34,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -87,7 +87,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		{Name: "b", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	unnamed.Schema.Columns = nil
 	thin := unnamed
-	thin.X = sparse.FromDense(numbers.X)
+	thin.X = matrices.CSRFromDense(numbers.X)
 	rff := transformer.NewRFF()
 	rff.Features, rff.Seed, rff.Kernel = 6, 3, "matern"
 	phase := rff
@@ -538,7 +538,7 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 		t.Errorf("what was saved again cannot be read: %v", err)
 	}
 	all, numbers := people(5)
-	for _, data := range []datasets.Set{all, numbers, {X: numbers.X}, {X: sparse.FromDense(numbers.X)},
+	for _, data := range []datasets.Set{all, numbers, {X: numbers.X}, {X: matrices.CSRFromDense(numbers.X)},
 		{X: mat.NewDense(1, 3, nil)}} {
 		if aligned, err := m.Align(data); err == nil {
 			predictsFinite(t, m.Predictor, aligned.X)

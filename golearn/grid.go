@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // FromGrid returns the rows of a grid. Class attributes are the targets, all other attributes the
@@ -115,7 +115,7 @@ func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 			cells = append(cells, newCell(a, X.RawMatrix().Data, len(inputs), j))
 		}
 	} else { // a mat.Dense has columns
-		none, err := sparse.New(t.rows, 0, make([]int, t.rows+1), nil, nil)
+		none, err := matrices.NewCSR(t.rows, 0, make([]int, t.rows+1), nil, nil)
 		if err != nil {
 			return out, fmt.Errorf("golearn: %w", err)
 		}

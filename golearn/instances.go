@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // ToInstances converts data to golearn instances, a base.UpdatableDataGrid: a categorical attribute
@@ -214,7 +214,7 @@ func inputsOf(data datasets.Set, i int, buffer []float64) []float64 {
 	switch X := data.X.(type) {
 	case *mat.Dense:
 		return X.RawRowView(i)
-	case *sparse.CSR:
+	case *matrices.CSR:
 		clear(buffer)
 		columns, values := X.Row(i)
 		for k, j := range columns {

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // journaled is a small search with a journal: a failure, a missing score and an awkward number among
@@ -370,13 +370,13 @@ func FuzzJournal(f *testing.F) {
 // TestDataHash checks that the hash of the data depends on every number, in all representations.
 func TestDataHash(t *testing.T) {
 	dense := mat.NewDense(2, 3, []float64{1, 0, 2, 0, 0, 3})
-	csr := sparse.FromDense(dense)
+	csr := matrices.CSRFromDense(dense)
 	indptr, indices, _ := csr.Raw()
-	one, err := sparse.NewShared(2, 3, indptr, indices, 1)
+	one, err := matrices.NewSharedCSR(2, 3, indptr, indices, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := sparse.NewShared(2, 3, indptr, indices, 2)
+	two, err := matrices.NewSharedCSR(2, 3, indptr, indices, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestDataHash(t *testing.T) {
 		return journal.Sum(func(w hash.Hash) { journal.Rows(w, data) })
 	}
 	seen := map[string]int{}
-	for i, X := range []mat.Matrix{dense, csr, one, two, changed, sparse.FromDense(changed), dense.T(), changed.T()} {
+	for i, X := range []mat.Matrix{dense, csr, one, two, changed, matrices.CSRFromDense(changed), dense.T(), changed.T()} {
 		h := sum(datasets.Set{X: X})
 		if j, ok := seen[h]; ok {
 			t.Errorf("matrices %d and %d have one sum", j, i)

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // columnEditor replaces single columns of a matrix.
@@ -15,8 +15,8 @@ type columnEditor struct {
 	original mat.Matrix       // with numbers of strings in text columns
 	text     *textrows.Matrix // rows with text columns, else nil
 	dense    *mat.Dense       // copy of dense rows
-	sparse   *sparse.CSR      // sparse rows
-	edited   *sparse.CSR      // sparse rows with one column replaced
+	sparse   *matrices.CSR    // sparse rows
+	edited   *matrices.CSR    // sparse rows with one column replaced
 	column   []float64        // of one column
 }
 
@@ -27,7 +27,7 @@ func newColumnEditor(X mat.Matrix) *columnEditor {
 		X = text.Dense()
 	}
 	v := &columnEditor{original: X, text: text, column: make([]float64, n)}
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		v.sparse, v.edited = m, m
 	} else {
 		v.dense = mat.DenseCopyOf(X)
@@ -118,7 +118,7 @@ func (v *columnEditor) set(j int, value func(i int) float64) {
 		}
 		indptr = append(indptr, len(indices))
 	}
-	m, err := sparse.New(n, d, indptr, indices, values)
+	m, err := matrices.NewCSR(n, d, indptr, indices, values)
 	if err != nil {
 		panic("inspection: " + err.Error()) // columns ascend as in the original
 	}

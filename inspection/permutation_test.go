@@ -16,7 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // function is a regression model that evaluates a function of a row.
@@ -151,7 +151,7 @@ func TestSparseAndWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	thin := data
-	thin.X = sparse.FromDense(X)
+	thin.X = matrices.CSRFromDense(X)
 	got, err := Permutation(context.Background(), f, thin, Options{Seed: 4})
 	if err != nil || !reflect.DeepEqual(got, dense) {
 		t.Errorf("sparse: %+v, dense: %+v (%v)", got, dense, err)

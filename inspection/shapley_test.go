@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -478,7 +478,7 @@ func TestShapleyIsDeterministic(t *testing.T) {
 		one := explain(data)
 		runtime.GOMAXPROCS(was)
 		thin := data
-		thin.X = sparse.FromDense(data.X.(*mat.Dense))
+		thin.X = matrices.CSRFromDense(data.X.(*mat.Dense))
 		if !reflect.DeepEqual(one, want) || !reflect.DeepEqual(explain(thin), want) || want.Background != 9 {
 			t.Errorf("%s: results differ", method)
 		}

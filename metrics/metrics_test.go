@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // random draws an input for all metrics of a task: scores with ties, integer weights 0 to 3.
@@ -813,7 +813,7 @@ func TestSparseRows(t *testing.T) {
 		}
 		in := random(rng, m, 50)
 		want, err1 := m.Score(in)
-		in.Rows = sparse.FromDense(in.Rows.(*mat.Dense))
+		in.Rows = matrices.CSRFromDense(in.Rows.(*mat.Dense))
 		if got, err := m.Score(in); err != nil || err1 != nil || !near(got, want, 1e-10) {
 			t.Errorf("%s: sparse %v, %v, dense %v, %v", m.Name, got, err, want, err1)
 		}

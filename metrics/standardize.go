@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Standardize returns the numeric columns with mean 0 and variance 1, for [Input.Rows] of
@@ -23,7 +23,7 @@ func Standardize(data datasets.Set) mat.Matrix {
 	if len(columns) == 0 || data.Rows() == 0 {
 		return nil
 	}
-	if m, ok := data.X.(*sparse.CSR); ok {
+	if m, ok := data.X.(*matrices.CSR); ok {
 		return standardizeSparse(m, data.Weights)
 	}
 	out, weighted := mat.NewDense(data.Rows(), len(columns), nil), Input{Weights: data.Weights}
@@ -94,7 +94,7 @@ func (c *columnStats) scale() float64 {
 }
 
 // standardizeSparse scales sparse rows without centering.
-func standardizeSparse(m *sparse.CSR, weights []float64) mat.Matrix {
+func standardizeSparse(m *matrices.CSR, weights []float64) mat.Matrix {
 	rows, cols := m.Dims()
 	indptr, indices, values := m.Raw()
 	if shared, ok := m.Shared(); ok {
@@ -122,7 +122,7 @@ func standardizeSparse(m *sparse.CSR, weights []float64) mat.Matrix {
 		}
 		out[k] = v * columns[j].scale()
 	}
-	scaled, err := sparse.New(rows, cols, indptr, indices, out)
+	scaled, err := matrices.NewCSR(rows, cols, indptr, indices, out)
 	if err != nil {
 		panic("metrics: " + err.Error()) // the shape is that of m
 	}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Numeric columns have mean 0 and variance 1. Missing values become the mean, categories are
@@ -56,9 +56,9 @@ func TestStandardizeSparse(t *testing.T) {
 		}
 	}
 	thin := data
-	thin.X = sparse.FromDense(dense)
-	ones := datasets.Set{X: sparse.FromDense(mat.NewDense(2, 2, []float64{1, 0, 0, 1}))}
-	if _, isSparse := Standardize(thin).(*sparse.CSR); !isSparse {
+	thin.X = matrices.CSRFromDense(dense)
+	ones := datasets.Set{X: matrices.CSRFromDense(mat.NewDense(2, 2, []float64{1, 0, 0, 1}))}
+	if _, isSparse := Standardize(thin).(*matrices.CSR); !isSparse {
 		t.Fatal("sparse rows became dense")
 	}
 	of := data.Select(twice)

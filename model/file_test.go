@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/runtime/files"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // sample is a fitted value with every kind of state.
@@ -36,8 +36,8 @@ type sample struct {
 	Hashes  []uint64
 	Matrix  *mat.Dense
 	Nothing *mat.Dense
-	Sparse  *sparse.CSR
-	Index   *sparse.CSR
+	Sparse  *matrices.CSR
+	Index   *matrices.CSR
 }
 
 func (v *sample) State(s *State) {
@@ -59,7 +59,7 @@ func (v *sample) State(s *State) {
 
 func newSample(t testing.TB) *sample {
 	t.Helper()
-	index, err := sparse.NewShared(2, 9, []int{0, 2, 3}, []uint32{1, 8, 4}, 0.25)
+	index, err := matrices.NewSharedCSR(2, 9, []int{0, 2, 3}, []uint32{1, 8, 4}, 0.25)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func newSample(t testing.TB) *sample {
 		Ints: []int{math.MinInt64, -1, math.MaxInt64},
 		Cols: []uint32{0, math.MaxUint32}, Hashes: []uint64{math.MaxUint64, 3},
 		Matrix: mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6}),
-		Sparse: sparse.FromDense(mat.NewDense(2, 2, []float64{0, 1, math.Pi, 0})), Index: index,
+		Sparse: matrices.CSRFromDense(mat.NewDense(2, 2, []float64{0, 1, math.Pi, 0})), Index: index,
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Stateful is a fitted value that can be saved and restored. State restores into a zero value; it
@@ -316,7 +316,7 @@ func (s *State) Matrix(name string, p **mat.Dense) {
 }
 
 // Sparse declares a sparse matrix, stored as its arrays.
-func (s *State) Sparse(name string, p **sparse.CSR) {
+func (s *State) Sparse(name string, p **matrices.CSR) {
 	part := s.Child(name)
 	var rows, cols int
 	var indptr []int
@@ -341,9 +341,9 @@ func (s *State) Sparse(name string, p **sparse.CSR) {
 	}
 	var err error
 	if shared {
-		*p, err = sparse.NewShared(rows, cols, indptr, indices, scale)
+		*p, err = matrices.NewSharedCSR(rows, cols, indptr, indices, scale)
 	} else {
-		*p, err = sparse.New(rows, cols, indptr, indices, values)
+		*p, err = matrices.NewCSR(rows, cols, indptr, indices, values)
 	}
 	if err != nil {
 		s.Fail("%s: %v", name, err)

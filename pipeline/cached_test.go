@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -58,7 +58,7 @@ func TestMostlyZeroRowsAreCachedSparse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, isSparse := Z.(*sparse.CSR); isSparse {
+	if _, isSparse := Z.(*matrices.CSR); isSparse {
 		t.Error("the fitted step makes sparse rows")
 	}
 	settings := grid(t, p, param.Setting{Path: "rff.gamma", Value: []any{0.2, 0.7}},

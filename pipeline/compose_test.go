@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -108,12 +108,12 @@ func TestUnionForm(t *testing.T) {
 		return s
 	}
 	u := pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins(4, 1)}, {Name: "b", Fitter: bins(4, 2)}}}
-	Z := transform(t, fit(t, u, data), data.X).(*sparse.CSR)
+	Z := transform(t, fit(t, u, data), data.X).(*matrices.CSR)
 	if v, shared := Z.Shared(); !shared || v != 0.5 || Z.NNZ() != 300*8 {
 		t.Errorf("two grids of one value: shared %v %v, %d entries", shared, v, Z.NNZ())
 	}
 	u.Weights = []float64{1, 4}
-	Z = transform(t, fit(t, u, data), data.X).(*sparse.CSR)
+	Z = transform(t, fit(t, u, data), data.X).(*matrices.CSR)
 	if _, shared := Z.Shared(); shared {
 		t.Error("two values are kept as one")
 	}
@@ -127,7 +127,7 @@ func TestUnionForm(t *testing.T) {
 
 	wide := pipeline.NewUnion(fourier(6), bins(300, 3))
 	f := fit(t, wide, data)
-	Z, isSparse := transform(t, f, data.X).(*sparse.CSR)
+	Z, isSparse := transform(t, f, data.X).(*matrices.CSR)
 	if !isSparse {
 		t.Fatalf("%d columns of which 6 are dense came out dense", f.(transformer.Describer).OutputWidth())
 	}
@@ -203,7 +203,7 @@ func TestColumnsJoin(t *testing.T) {
 		want.SetRow(i, []float64{10 * data.X.At(i, 3), 10 * data.X.At(i, 0), data.X.At(i, 2), data.X.At(i, 1)})
 	}
 	close(t, "columns", Z, want, 0)
-	close(t, "sparse columns", transform(t, f, sparse.FromDense(data.X)), want, 0)
+	close(t, "sparse columns", transform(t, f, matrices.CSRFromDense(data.X)), want, 0)
 	out := f.(transformer.Describer).OutputSchema(data.Schema)
 	var names []string
 	for _, c := range out.Columns {

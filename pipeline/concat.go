@@ -14,11 +14,11 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -86,7 +86,7 @@ func (c *concatenation) withSteps(replace func(s *rows.Step) *rows.Step) *concat
 func (c *concatenation) setFormat(samples []mat.Matrix) {
 	denseCols, total, someSparse := 0, 0, false
 	for i, Z := range samples {
-		if _, ok := Z.(*sparse.CSR); ok {
+		if _, ok := Z.(*matrices.CSR); ok {
 			someSparse = true
 		} else {
 			denseCols += c.parts[i].Width
@@ -184,15 +184,15 @@ func (c *concatenation) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	}
 	d := c.workspace()
 	defer c.pool.Put(d)
-	blocks := make([]*sparse.CSR, len(c.parts))
+	blocks := make([]*matrices.CSR, len(c.parts))
 	for i, p := range c.parts {
 		Z, err := p.Apply(ctx, nil, d.picker.Columns(X, p.index))
 		if err != nil {
 			return nil, err
 		}
 		var ok bool
-		if blocks[i], ok = Z.(*sparse.CSR); !ok {
-			blocks[i] = sparse.FromDense(Z)
+		if blocks[i], ok = Z.(*matrices.CSR); !ok {
+			blocks[i] = matrices.CSRFromDense(Z)
 		}
 	}
 	return c.join(n, blocks)
@@ -240,7 +240,7 @@ func (c *concatenation) workspace() *workspace {
 }
 
 // join concatenates sparse blocks of n rows by column, each multiplied by the scale of its part.
-func (c *concatenation) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
+func (c *concatenation) join(n int, blocks []*matrices.CSR) (mat.Matrix, error) {
 	scales := make([]float64, len(c.parts))
 	for k, p := range c.parts {
 		scales[k] = p.scale

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -136,7 +136,7 @@ func (f fittedCells) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, err
 		}
 		indptr = append(indptr, len(indices))
 	}
-	return sparse.New(n, f.Cells, indptr, indices, values)
+	return matrices.NewCSR(n, f.Cells, indptr, indices, values)
 }
 
 // A custom sparse family maps the rows once for each wide map, and predicts as separate fits; if

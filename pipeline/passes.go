@@ -16,11 +16,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -496,7 +496,7 @@ func colsOf(X mat.Matrix) int {
 
 // stateOfRow serializes a dense or sparse row, which may be nil.
 func stateOfRow(s *model.State, row *mat.Matrix) {
-	thin, _ := (*row).(*sparse.CSR)
+	thin, _ := (*row).(*matrices.CSR)
 	isSparse, none := thin != nil, *row == nil
 	s.Bool("none", &none)
 	s.Bool("sparse", &isSparse)

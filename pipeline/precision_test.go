@@ -19,10 +19,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -78,7 +78,7 @@ func TestSingleFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := Z.(*single.Dense); !ok {
+	if _, ok := Z.(*matrices.Dense32); !ok {
 		t.Fatalf("the features are a %T", Z)
 	}
 	wide := mat.NewDense(50, 8, nil)

@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -510,7 +510,7 @@ func TestSweepFitsUnderivable(t *testing.T) {
 	counts := numbers(90, 31)
 	dense := mat.DenseCopyOf(counts.X)
 	dense.Apply(func(_, _ int, v float64) float64 { return max(0, v-1) }, dense)
-	counts.X = sparse.FromDense(dense)
+	counts.X = matrices.CSRFromDense(dense)
 	base := pipeline.Steps(transformer.NewQuantile()).Then(estimator.NewRidge())
 	settings := grid(t, base, param.Setting{Path: "quantile.output", Value: []any{"uniform", "normal"}})
 	got, _ := sweep(t, base, counts, thirds(counts.Rows()), settings)

@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -102,14 +102,14 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 
 // concatRows returns a, which may be nil, and b concatenated by row.
 func concatRows(a, b mat.Matrix) mat.Matrix {
-	above, ok := a.(*sparse.CSR)
-	below, sparseBelow := b.(*sparse.CSR)
+	above, ok := a.(*matrices.CSR)
+	below, sparseBelow := b.(*matrices.CSR)
 	if ok && sparseBelow {
-		return sparse.Concat([]*sparse.CSR{above, below})
+		return matrices.ConcatCSR([]*matrices.CSR{above, below})
 	}
 	switch {
 	case a == nil && sparseBelow:
-		return sparse.Concat([]*sparse.CSR{below})
+		return matrices.ConcatCSR([]*matrices.CSR{below})
 	case a == nil:
 		return mat.DenseCopyOf(b)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // AdditiveChi2 maps rows of inputs ≥ 0, such as histograms, to features whose inner products
@@ -124,7 +124,7 @@ func (f *fittedAdditiveChi2) amplitude(k int) float64 {
 	return math.Sqrt(2 * f.interval / math.Cosh(math.Pi*float64(k)*f.interval))
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of inputs ≥ 0.
+// check returns X as a *mat.Dense or *matrices.CSR of inputs ≥ 0.
 func (f *fittedAdditiveChi2) check(X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("additive_chi2", X, f.width)
 	if err != nil {
@@ -139,7 +139,7 @@ func (f *fittedAdditiveChi2) check(X mat.Matrix) (mat.Matrix, error) {
 
 // Transform returns the features of the rows of X, sparse where X is.
 func (f *fittedAdditiveChi2) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok || m == nil {
 		return transformDense(ctx, f, X)
 	}
@@ -174,7 +174,7 @@ func (f *fittedAdditiveChi2) Transform(ctx context.Context, X mat.Matrix) (mat.M
 		}
 		indptr = append(indptr, len(indices))
 	}
-	return sparse.New(n, f.OutputWidth(), indptr, indices, values)
+	return matrices.NewCSR(n, f.OutputWidth(), indptr, indices, values)
 }
 
 // TransformTo writes the features of the rows of X into dst.

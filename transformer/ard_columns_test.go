@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // mixedRows returns rows of five numbers and five one-hot encoded categories, of which the first number
@@ -132,7 +132,7 @@ func TestARDOfColumnsOfSparseRows(t *testing.T) {
 		s.Steps, s.Part = 10, 200
 		data.X = wide
 		want := fitARD(t, s, data).Scales()
-		data.X = sparse.FromDense(wide)
+		data.X = matrices.CSRFromDense(wide)
 		before := runtime.GOMAXPROCS(1)
 		got := fitARD(t, s, data).Scales()
 		runtime.GOMAXPROCS(before)

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // smallARD returns an ard that learns quickly.
@@ -96,7 +96,7 @@ func TestARDFindsLocalInputs(t *testing.T) {
 	}
 	spec.Part = 300
 	want := fitARD(t, spec, data).Scales()
-	for j, got := range fitARD(t, spec, datasets.Set{X: sparse.FromDense(X), Y: y}).Scales() {
+	for j, got := range fitARD(t, spec, datasets.Set{X: matrices.CSRFromDense(X), Y: y}).Scales() {
 		if math.Abs(got-want[j]) > 1e-3*want[j] {
 			t.Errorf("sparse rows: scale %d is %v, dense: %v", j, got, want[j])
 		}
@@ -325,7 +325,7 @@ func TestARDOfManySparseColumns(t *testing.T) {
 		}
 		indptr = append(indptr, len(indices))
 	}
-	X, err := sparse.New(n, d, indptr, indices, values)
+	X, err := matrices.NewCSR(n, d, indptr, indices, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestARDOfManySparseColumns(t *testing.T) {
 	if r := f.Relevance(); r[7] != 1 || r[100] == 0 || r[99] != 0 {
 		t.Errorf("relevance %v of the column that matters, %v of another, %v of one without values", r[7], r[100], r[99])
 	}
-	if Z, ok := mustTransform(t, f, X).(*sparse.CSR); !ok || Z.NNZ() != X.NNZ() {
+	if Z, ok := mustTransform(t, f, X).(*matrices.CSR); !ok || Z.NNZ() != X.NNZ() {
 		t.Error("sparse rows did not stay sparse")
 	}
 }

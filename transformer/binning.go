@@ -539,7 +539,7 @@ func (f *FittedBinning) resolveKernel(custom *CustomPitch) bool {
 	return ok
 }
 
-// Transform returns the binning features of X as a *sparse.CSR, with the shared value 1/sqrt(P) or,
+// Transform returns the binning features of X as a *matrices.CSR, with the shared value 1/sqrt(P) or,
 // for the smooth kernel, one value for each row and grid.
 func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("binning", X, f.InputWidth())

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 var _ FamilyFitter = Binning{}
@@ -68,7 +68,7 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 // unscaled divides out the common factor 1/sqrt(P), so that a member's features equal those of its own
 // fit exactly.
 func (f *gridFamily) unscaled(Z mat.Matrix) (mat.Matrix, error) {
-	rows, ok := Z.(*sparse.CSR)
+	rows, ok := Z.(*matrices.CSR)
 	if !ok {
 		return nil, fmt.Errorf("transformer: binning: features in a %T", Z)
 	}
@@ -77,7 +77,7 @@ func (f *gridFamily) unscaled(Z mat.Matrix) (mat.Matrix, error) {
 	}
 	indptr, indices, _ := rows.Raw()
 	n, width := rows.Dims()
-	return sparse.NewShared(n, width, indptr, indices, 1)
+	return matrices.NewSharedCSR(n, width, indptr, indices, 1)
 }
 
 // FamilyMembers returns members of a single map, the one with the most grids.

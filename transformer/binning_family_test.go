@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestFirstGridsAreTheNarrowMap checks that a member of a family is bit-identical to the map from
@@ -54,17 +54,17 @@ func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 }
 
 // first returns the features of a member, given those of its wide map.
-func first(Z mat.Matrix, m FamilyMember) *sparse.CSR {
+func first(Z mat.Matrix, m FamilyMember) *matrices.CSR {
 	n, _ := Z.Dims()
 	out := mat.DenseCopyOf(Z).Slice(0, n, 0, m.Width).(*mat.Dense)
 	out.Scale(m.Scale, out)
-	return sparse.FromDense(out)
+	return matrices.CSRFromDense(out)
 }
 
 // same compares sparse rows to the bit, or their values to rounding.
 func same(t *testing.T, got, want mat.Matrix, rounded bool) {
 	t.Helper()
-	a, b := got.(*sparse.CSR), want.(*sparse.CSR)
+	a, b := got.(*matrices.CSR), want.(*matrices.CSR)
 	n, width := a.Dims()
 	if m, w := b.Dims(); n != m || width != w || a.NNZ() != b.NNZ() {
 		t.Fatalf("%d×%d with %d entries, want %d×%d with %d", n, width, a.NNZ(), m, w, b.NNZ())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Rows of many tiles with mostly zero columns have the same bins: fitted and mapped jointly or in
@@ -29,7 +29,7 @@ func TestBinningAtOnce(t *testing.T) {
 			row[4] = -rng.Float64() // rare in some tiles only
 		}
 	}
-	thin := sparse.FromDense(X)
+	thin := matrices.CSRFromDense(X)
 	for _, name := range []string{"laplacian", "smooth"} {
 		for least, inputs := range map[int]int{1: 0, 3: 0, 2: 4} {
 			spec := NewBinning()
@@ -51,7 +51,7 @@ func TestBinningAtOnce(t *testing.T) {
 			}
 			for _, i := range []int{0, 399, 400, tileRows, 2*tileRows + 299} {
 				for _, row := range []mat.Matrix{X.Slice(i, i+1, 0, 9), thin.Slice(i, i+1)} {
-					same(t, mustTransform(t, fit, row), want.(*sparse.CSR).Slice(i, i+1), false)
+					same(t, mustTransform(t, fit, row), want.(*matrices.CSR).Slice(i, i+1), false)
 				}
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // awkward returns columns that are hard for selection by bits: continuous, integer, few distinct
@@ -83,7 +83,7 @@ func TestQuantilesAgainstSorting(t *testing.T) {
 	for _, n := range []int{8, 9, 50, 7001} {
 		X := awkward(n)
 		for _, probabilities := range [][]float64{{0, 0.25, 0.5, 0.75, 0.9, 1}, many} {
-			for form, data := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
+			for form, data := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X)} {
 				for _, short := range []bool{false, true} {
 					got, err := quantilesByPasses(data, probabilities, short)
 					if err != nil {
@@ -145,7 +145,7 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 		for i := range 5000 {
 			X.Set(i, 0, v)
 		}
-		for _, data := range []mat.Matrix{X, sparse.FromDense(X)} {
+		for _, data := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 			f := mustFit(t, Standardize{Std: true}, datasets.Set{X: data}).(*FittedScaler)
 			later := mustTransform(t, f, mat.NewDense(3, 1, []float64{v, v + 1e6, math.NaN()}))
 			if later.At(0, 0) != 0 || later.At(1, 0) != 0 || !math.IsNaN(later.At(2, 0)) {
@@ -166,7 +166,7 @@ func TestMinMaxClips(t *testing.T) {
 func TestImputeAgainstSorting(t *testing.T) {
 	X := awkward(501)
 	for _, strategy := range []string{"median", "most_frequent"} {
-		for _, data := range []mat.Matrix{X, sparse.FromDense(X)} {
+		for _, data := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 			f := mustFit(t, Impute{Strategy: strategy, Indicator: true}, datasets.Set{X: data}).(*fittedImpute)
 			Z := mustTransform(t, f, data)
 			if got := len(f.indicators); got != 7 {
@@ -242,7 +242,7 @@ func TestOneHotDropsRareLevels(t *testing.T) {
 	f := mustFit(t, OneHot{MinCount: 2}, datasets.Set{X: X, Schema: schema}).(*fittedOneHot)
 	got := mustTransform(t, f, mat.NewDense(6, 1, []float64{0, 1, 2, 3, datasets.Unknown, math.NaN()}))
 	equal(t, got, mat.NewDense(6, 2, []float64{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}), 0)
-	if v, ok := got.(*sparse.CSR).Shared(); !ok || v != 1 {
+	if v, ok := got.(*matrices.CSR).Shared(); !ok || v != 1 {
 		t.Error("the ones are not one shared value")
 	}
 	if s := f.OutputSchema(schema); s.Name(0) != "c=a" || s.Name(1) != "c=c" {
@@ -359,7 +359,7 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 		"laplacian": 1 / l1,
 		"cauchy":    1 / l2, "exponential": 1 / l2, "matern": 1 / l2}
 	for _, name := range spectral.FourierKernels {
-		for _, data := range []mat.Matrix{X, sparse.FromDense(X)} {
+		for _, data := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 			s := NewRFF()
 			s.Kernel, s.Features = kernel.Name(name), 2
 			if got := mustFit(t, s, datasets.Set{X: data}).(*FittedRFF).Gamma()[2]; math.Abs(got-scale[name]) > 1e-12*got {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/runtime/cputime"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // BenchmarkStructured alternates a dense and a structured projection and reports the processor time
@@ -37,7 +37,7 @@ func compareDraws(b *testing.B, d, D int, narrow bool) {
 		s := NewRFF()
 		s.Features, s.Gamma, s.Draw = D, kernel.FixedGamma(1), draw
 		f := mustFit(b, s, datasets.Set{X: X}).(*FittedRFF)
-		double, half := mat.NewDense(rows, D, nil), single.New(rows, D, nil)
+		double, half := mat.NewDense(rows, D, nil), matrices.NewDense32(rows, D, nil)
 		run[draw] = func() {
 			var err error
 			if narrow {

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // entryMap maps the entry x of column j.
@@ -51,7 +51,7 @@ func perEntry(step string, width int, of entryMap) entrywise {
 
 // Transform returns the mapped rows of X, sparse where X is.
 func (e entrywise) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok || m == nil {
 		return transformDense(ctx, e, X)
 	}
@@ -101,14 +101,14 @@ func (e entrywise) write(dst *mat.Dense, X mat.Matrix, lo, hi int) {
 	}
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR, or an error if an entry is out of range or the
+// check returns X as a *mat.Dense or *matrices.CSR, or an error if an entry is out of range or the
 // zeros of sparse rows would change.
 func (e entrywise) check(X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows(e.step, X, e.width)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := X.(*sparse.CSR); ok {
+	if _, ok := X.(*matrices.CSR); ok {
 		if err := e.of.keepsZeros(datasets.Schema{}); err != nil {
 			return nil, err
 		}

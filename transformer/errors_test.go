@@ -12,8 +12,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 func rffWith(change func(s *RFF)) RFF {
@@ -54,7 +54,7 @@ func TestFitRefuses(t *testing.T) {
 	names := datasets.Set{X: mat.NewDense(3, 1, []float64{0, 1, 1}), Schema: levelled("a", "b")}
 	gone := datasets.Set{X: mat.NewDense(2, 2, []float64{1, math.NaN(), 3, math.NaN()})}
 	equalRows := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 1, 2, 1, 2})}
-	centeredSparse := datasets.Set{X: sparse.FromDense(numbers.X)}
+	centeredSparse := datasets.Set{X: matrices.CSRFromDense(numbers.X)}
 	for name, c := range map[string]struct {
 		spec Fitter
 		data datasets.Set
@@ -213,7 +213,7 @@ func TestRFFRefusesOverflow(t *testing.T) {
 	s.Gamma = kernel.FixedGamma(1)
 	f := mustFit(t, s, datasets.Set{X: mat.NewDense(1, 2, nil)})
 	big := mat.NewDense(1, 2, []float64{1e307, -1e307})
-	for _, X := range []mat.Matrix{big, sparse.FromDense(big)} {
+	for _, X := range []mat.Matrix{big, matrices.CSRFromDense(big)} {
 		if _, err := f.Transform(context.Background(), X); err == nil ||
 			!strings.Contains(err.Error(), "row 0, column x0: 1e+307 is too large") {
 			t.Errorf("%T: error is %v", X, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Family is a set of maps with shared draws that are fitted to the same rows. It has one or more
@@ -21,7 +21,7 @@ import (
 // maps in one pass. Sparse features are computed once for all rows, and members use their leading
 // columns.
 type Family struct {
-	// Maps are the wide maps. Features are a *mat.Dense or *sparse.CSR; if they are dense, X should be a
+	// Maps are the wide maps. Features are a *mat.Dense or *matrices.CSR; if they are dense, X should be a
 	// tile of rows.
 	batch.Maps
 	Members []FamilyMember // the map of each spec
@@ -31,7 +31,7 @@ type Family struct {
 
 // eachFloat32 implements Each in float32.
 func eachFloat32[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix, which []int,
-	yield func(which int, Z *single.Dense) error) error {
+	yield func(which int, Z *matrices.Dense32) error) error {
 	n, _ := X.Dims()
 	maxWidth := 0
 	for _, i := range which {
@@ -41,7 +41,7 @@ func eachFloat32[M SingleTransformer](ctx context.Context, maps []M, X mat.Matri
 	defer buffer.Release()
 	for _, i := range which {
 		width := maps[i].OutputWidth()
-		Z := single.New(n, width, buffer.Data[:n*width])
+		Z := matrices.NewDense32(n, width, buffer.Data[:n*width])
 		if err := maps[i].TransformSingle(ctx, Z, X); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // claim is a source that claims to have columns, and has no rows to show.
@@ -125,7 +125,7 @@ func TestMapsReportAllErrors(t *testing.T) {
 			"destination must be 3×|, got nil":               f.TransformTo(ctx, nil, X),
 			", got nil|destination must be 3×":               f.TransformSingle(ctx, nil, X),
 			"destination must be 3×|, got 5×1|row 1, column": f.TransformTo(ctx, mat.NewDense(5, 1, nil), bad),
-			"destination must be 3×|, got 5×2|row 1, column": f.TransformSingle(ctx, single.New(5, 2, nil), bad),
+			"destination must be 3×|, got 5×2|row 1, column": f.TransformSingle(ctx, matrices.NewDense32(5, 2, nil), bad),
 			"2 columns at fit, 3 now": f.TransformTo(ctx, mat.NewDense(3, 4, nil),
 				mat.NewDense(3, 3, nil)),
 		} {

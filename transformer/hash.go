@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/features/murmur"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Hash maps categorical columns, also names ([datasets.Format]), to a fixed number of columns D by
@@ -113,7 +113,7 @@ func (f *fittedHash) entry(category int) (column int, value float64) {
 	return column, 1
 }
 
-// Transform returns the hashed rows, a *sparse.CSR.
+// Transform returns the hashed rows, a *matrices.CSR.
 func (f *fittedHash) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := codeRows(ctx, "hash", X, f.labels, f.levels)
 	if err != nil {
@@ -135,7 +135,7 @@ func (f *fittedHash) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, e
 	if err != nil {
 		return nil, err
 	}
-	return sparse.New(n, f.features, indptr, indices, values)
+	return matrices.NewCSR(n, f.features, indptr, indices, values)
 }
 
 // hashedRow accumulates a sparse row, sorted by column.

@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Impute replaces missing values (NaN) by the mean, the exact median or the most frequent training
@@ -328,7 +328,7 @@ func (f *frequencies) state(s *model.State) {
 
 // eachMissing calls f for each missing column of row i, in ascending order.
 func eachMissing(X mat.Matrix, i int, f func(j int)) {
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		columns, values := m.Row(i)
 		for k, v := range values {
 			if v != v {
@@ -353,7 +353,7 @@ type fittedImpute struct {
 
 // Transform returns the rows of X without missing values, sparse where X is.
 func (f *fittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok || m == nil {
 		return transformDense(ctx, f, X)
 	}
@@ -415,7 +415,7 @@ func (f *fittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 }
 
 // withIndicators returns the imputed rows of m with the indicator columns.
-func (f *fittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
+func (f *fittedImpute) withIndicators(ctx context.Context, m *matrices.CSR) (mat.Matrix, error) {
 	rows, d := m.Dims()
 	shared, _ := m.Shared()
 	indptr := make([]int, 1, rows+1)
@@ -440,7 +440,7 @@ func (f *fittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.M
 		})
 		indptr = append(indptr, len(indices))
 	}
-	return sparse.New(rows, f.OutputWidth(), indptr, indices, values)
+	return matrices.NewCSR(rows, f.OutputWidth(), indptr, indices, values)
 }
 
 // Export adds the imputed rows and the indicators to g.

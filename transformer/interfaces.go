@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Fitter is the spec of a transformer.
@@ -68,7 +68,7 @@ type TwoStageFitter interface {
 // Transformer is a fitted map of rows.
 type Transformer interface {
 	// Transform returns the features of the rows of X, which has the columns seen in Fit: a new
-	// *mat.Dense or *sparse.CSR, or X itself if the map is the identity.
+	// *mat.Dense or *matrices.CSR, or X itself if the map is the identity.
 	Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error)
 }
 
@@ -100,7 +100,7 @@ type DenseTransformer interface {
 type SingleTransformer interface {
 	OutputWidth() int
 	// TransformSingle overwrites dst, rows of X × OutputWidth, with the features of X.
-	TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error
+	TransformSingle(ctx context.Context, dst *matrices.Dense32, X mat.Matrix) error
 }
 
 // Describer is a Transformer that describes its output columns. Other transformers output unnamed

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer/internal/bins"
 )
 
@@ -39,7 +39,7 @@ func estimate(t *testing.T, seeds int, x, y []float64, fit func(seed uint64, X *
 		Z := mustTransform(t, fit(uint64(seed), X), X)
 		_, D := Z.Dims()
 		dot := 0.0
-		if m, ok := Z.(*sparse.CSR); ok {
+		if m, ok := Z.(*matrices.CSR); ok {
 			a, _ := m.Row(0)
 			for _, j := range a {
 				dot += m.At(0, int(j)) * m.At(1, int(j))
@@ -413,7 +413,7 @@ func TestSmoothBins(t *testing.T) {
 	spec := NewBinning()
 	spec.Kernel, spec.Grids, spec.Gamma = "smooth", 20000, kernel.FixedGamma(1)
 	z := mustTransform(t, mustFit(t, spec, datasets.Set{X: mat.NewDense(1, 3, []float64{3, 1, 4})}),
-		mat.NewDense(1, 3, []float64{3, 1, 4})).(*sparse.CSR)
+		mat.NewDense(1, 3, []float64{3, 1, 4})).(*matrices.CSR)
 	mean, square := 0.0, 0.0
 	_, values := z.Row(0)
 	for _, v := range values {
@@ -448,13 +448,13 @@ func TestBinningIsNested(t *testing.T) {
 			if spec.Columns != 0 {
 				spec.Columns = 4 * 64
 			}
-			small := mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X).(*sparse.CSR)
+			small := mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X).(*matrices.CSR)
 			cut, err := large.WithGrids(4)
 			if err != nil {
 				t.Fatal(err)
 			}
 			equal(t, mustTransform(t, cut, X), small, 0)
-			big := mustTransform(t, large, X).(*sparse.CSR)
+			big := mustTransform(t, large, X).(*matrices.CSR)
 			for i := range 300 {
 				a, _ := small.Row(i)
 				b, _ := big.Row(i)
@@ -473,7 +473,7 @@ func TestBinningAgainstDictionary(t *testing.T) {
 	spec := NewBinning()
 	spec.Gamma, spec.Grids, spec.MinCount = kernel.FixedGamma(2), 7, 3
 	f := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
-	Z := mustTransform(t, f, X).(*sparse.CSR)
+	Z := mustTransform(t, f, X).(*matrices.CSR)
 	type key [5]int
 	counts, columns := map[key]int{}, map[key]uint32{}
 	keys := make([][]key, 500)
@@ -521,7 +521,7 @@ func TestBinningOfFarRows(t *testing.T) {
 	spec := NewBinning()
 	spec.Gamma, spec.Grids = kernel.FixedGamma(1), 20
 	f := mustFit(t, spec, datasets.Set{X: uniform(50, 2)})
-	Z := mustTransform(t, f, mat.NewDense(1, 2, []float64{1e6, -1e6})).(*sparse.CSR)
+	Z := mustTransform(t, f, mat.NewDense(1, 2, []float64{1e6, -1e6})).(*matrices.CSR)
 	if Z.NNZ() != 0 {
 		t.Errorf("a far row has %d entries, want none", Z.NNZ())
 	}
@@ -549,7 +549,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 			f := mustFit(t, spec, datasets.Set{X: X})
 			results = append(results, mustTransform(t, f, X))
 			if name != "standardize" && name != "robust" && name != "quantile" {
-				results = append(results, mustTransform(t, f, sparse.FromDense(X.Slice(0, 200, 0, 20))))
+				results = append(results, mustTransform(t, f, matrices.CSRFromDense(X.Slice(0, 200, 0, 20))))
 			}
 		}
 		t.Log(name)

@@ -17,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/single"
 )
 
 // Nystroem maps rows to their kernel values with m training rows, the landmarks l_1, …, l_m:
@@ -302,7 +302,7 @@ func (f *FittedNystroem) TransformTo(ctx context.Context, dst *mat.Dense, X mat.
 }
 
 // TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
-func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *matrices.Dense32, X mat.Matrix) error {
 	X, err := checkMap("nystroem", X, len(f.gamma), f.features.Limit(true), dst, f.OutputWidth())
 	if err == nil {
 		err = checkDomain(X, f.kernel.Domain)
@@ -335,7 +335,7 @@ func (f *FittedNystroem) OutputSchema(in datasets.Schema) datasets.Schema { retu
 // Gamma returns γ for each column.
 func (f *FittedNystroem) Gamma() []float64 { return slices.Clone(f.gamma) }
 
-// Landmarks returns the landmarks, a row for each feature, a *mat.Dense or *sparse.CSR not to be changed. Those of
+// Landmarks returns the landmarks, a row for each feature, a *mat.Dense or *matrices.CSR not to be changed. Those of
 // kernel: precomputed are unit vectors, which mark their columns of the Gram matrix.
 func (f *FittedNystroem) Landmarks() mat.Matrix { return f.features.Landmarks }
 
@@ -373,7 +373,7 @@ func checkDomain(X mat.Matrix, domain func() (constraint string, violated func(v
 	return checkLow("nystroem", X, constraint, violated)
 }
 
-// checkInputs returns X as a *mat.Dense or *sparse.CSR whose kernel values are finite.
+// checkInputs returns X as a *mat.Dense or *matrices.CSR whose kernel values are finite.
 func (f *FittedNystroem) checkInputs(X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("nystroem", X, len(f.gamma))
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -89,7 +89,7 @@ func TestNystroemOfGramMatrices(t *testing.T) {
 			for what, got := range map[string]mat.Matrix{
 				"registered":          features("nystroem_gauss", X, test),
 				"precomputed":         features("precomputed", K, Kt),
-				"precomputed, sparse": features("precomputed", sparse.FromDense(K), sparse.FromDense(Kt)),
+				"precomputed, sparse": features("precomputed", matrices.CSRFromDense(K), matrices.CSRFromDense(Kt)),
 			} {
 				if !mat.EqualApprox(got, want, 1e-9) {
 					t.Errorf("%s, %s, %s: other features than those of the gaussian kernel", form, choose, what)

@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // OneHot encodes every categorical column by one 0/1 column for each of its categories; z(x) is 1
@@ -221,7 +221,7 @@ type fittedOneHot struct {
 	width  int
 }
 
-// Transform returns the encoded rows, a *sparse.CSR with the shared value 1.
+// Transform returns the encoded rows, a *matrices.CSR with the shared value 1.
 func (f *fittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	var err error
 	if f.labels == nil || rowsOf(X) == 0 {
@@ -248,7 +248,7 @@ func (f *fittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	if err != nil {
 		return nil, err
 	}
-	return sparse.NewShared(n, f.width, indptr, indices, 1)
+	return matrices.NewSharedCSR(n, f.width, indptr, indices, 1)
 }
 
 // Export adds the encoded rows to g. A number that is not a category code is encoded as zeros.

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // origins returns the columns of five inputs: two numbers, and three that are encoded in separated
@@ -149,11 +149,11 @@ func TestWaysToBinOrigins(t *testing.T) {
 	ctx := context.Background()
 	data := encoded(tileRows + 90)
 	thin := data
-	thin.X = sparse.FromDense(data.X)
+	thin.X = matrices.CSRFromDense(data.X)
 	for name, spec := range few() {
 		t.Run(name, func(t *testing.T) {
 			fit := mustFit(t, spec, data).(*FittedBinning)
-			want := mustTransform(t, fit, data.X).(*sparse.CSR)
+			want := mustTransform(t, fit, data.X).(*matrices.CSR)
 			for _, set := range []datasets.Set{data, thin} {
 				both, Z, err := spec.FitTransform(ctx, set)
 				if err != nil {
@@ -162,7 +162,7 @@ func TestWaysToBinOrigins(t *testing.T) {
 				same(t, Z, want, false)
 				same(t, mustTransform(t, both, thin.X), want, false)
 			}
-			for _, rows := range []mat.Matrix{data.X.(*mat.Dense).Slice(7, 10, 0, 8), thin.X.(*sparse.CSR).Slice(7, 10)} {
+			for _, rows := range []mat.Matrix{data.X.(*mat.Dense).Slice(7, 10, 0, 8), thin.X.(*matrices.CSR).Slice(7, 10)} {
 				same(t, mustTransform(t, fit, rows), want.Slice(7, 10), false)
 			}
 			narrow := spec

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // A parameter written and read again is the same.
@@ -147,12 +147,12 @@ func TestGammaKeepsItsNumbers(t *testing.T) {
 func TestScalerRefusesSparseRowsItWouldFill(t *testing.T) {
 	X := mat.NewDense(3, 1, []float64{1, 0, 5})
 	f := mustFit(t, NewStandardize(), datasets.Set{X: X})
-	if _, err := f.Transform(context.Background(), sparse.FromDense(X)); err == nil ||
+	if _, err := f.Transform(context.Background(), matrices.CSRFromDense(X)); err == nil ||
 		!strings.Contains(err.Error(), "column x0 of sparse input: zero would become -0.9258") {
 		t.Errorf("error is %v", err)
 	}
-	minmax := mustFit(t, NewMinMax(), datasets.Set{X: sparse.FromDense(X)})
-	equal(t, mustTransform(t, minmax, sparse.FromDense(X)), mat.NewDense(3, 1, []float64{0.2, 0, 1}), 1e-15)
+	minmax := mustFit(t, NewMinMax(), datasets.Set{X: matrices.CSRFromDense(X)})
+	equal(t, mustTransform(t, minmax, matrices.CSRFromDense(X)), mat.NewDense(3, 1, []float64{0.2, 0, 1}), 1e-15)
 }
 
 // Nested maps of a size that does not exist are refused.

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/internal/features/sample"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Learn fits spec to src by its passes. It implements FitSource for any [PassFitter].
@@ -83,7 +83,7 @@ func (i *inputs) Add(ctx context.Context, first int, block datasets.Set) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := block.X.(*sparse.CSR); ok {
+	if _, ok := block.X.(*matrices.CSR); ok {
 		i.sparse = true
 	}
 	return block.Locate(i.sums.add(ctx, first, X), first)
@@ -120,7 +120,7 @@ func (i *inputs) State(s *model.State) {
 }
 
 // checkInputs returns the inputs of a block whose first row has index first, as a *mat.Dense or
-// *sparse.CSR. Entries must be finite, or NaN if missing is true.
+// *matrices.CSR. Entries must be finite, or NaN if missing is true.
 func checkInputs(step string, block datasets.Set, schema datasets.Schema, width, first int, missing bool) (mat.Matrix,
 	error) {
 	X, err := checkRows(step, block.X, width)

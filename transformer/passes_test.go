@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestMergedSparseParts checks that if one part of the rows is sparse, zeros must
@@ -17,7 +17,7 @@ func TestMergedSparseParts(t *testing.T) {
 	ctx, spec := context.Background(), NewStandardize()
 	X := mat.NewDense(4, 1, []float64{1, 2, 0, 4})
 	var parts []datasets.Pass
-	for _, rows := range []mat.Matrix{X, sparse.FromDense(X)} {
+	for _, rows := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 		p, err := spec.Start(ctx, datasets.Schema{}, 1)
 		if err == nil {
 			err = p.Add(ctx, datasets.Set{X: rows})

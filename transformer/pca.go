@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // PCA projects rows on the directions of largest variance of the training rows:
@@ -188,7 +188,7 @@ type pcaSums struct {
 func (p *pcaSums) add(ctx context.Context, first int, X mat.Matrix) error {
 	switch {
 	case p.means != nil:
-		_, isSparse := X.(*sparse.CSR)
+		_, isSparse := X.(*matrices.CSR)
 		p.sparse = p.sparse || isSparse
 		return p.means.add(ctx, first, X)
 	case p.svd != nil:
@@ -490,7 +490,7 @@ func (f *FittedPCA) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	if err := checkEntries("pca", X, datasets.Schema{}, 0, math.MaxFloat64, false); err != nil {
 		return err
 	}
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		return eachTile(ctx, n, func(lo, hi int) {
 			out := design.View(dst).Slice(lo, hi, 0, len(f.variance))
 			kern.SparseMul(out, design.SparseView(m.Slice(lo, hi)), design.View(f.project), false)

@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // PolynomialSketch maps rows to random features whose inner products are the polynomial kernel in
@@ -207,7 +207,7 @@ func (f *fittedPolynomialSketch) sketch(dst []float64, k int, X mat.Matrix, i in
 		for j, v := range m.RawRowView(i) {
 			f.add(dst, k, j, v)
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		columns, values := m.Row(i)
 		v, _ := m.Shared()
 		for e, j := range columns {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/testing/passtest"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // matrixOf returns rows of which nil is a missing value.
@@ -160,10 +160,10 @@ func TestQuantileOfExtremes(t *testing.T) {
 // otherwise, also after the fit.
 func TestQuantileOfSparseRows(t *testing.T) {
 	X := mat.NewDense(5, 2, []float64{0, 0, 1, 0, 2, 3, 0, 1, 5, 0})
-	f := mustFit(t, NewQuantile(), datasets.Set{X: sparse.FromDense(X)})
-	Z, ok := mustTransform(t, f, sparse.FromDense(X)).(*sparse.CSR)
+	f := mustFit(t, NewQuantile(), datasets.Set{X: matrices.CSRFromDense(X)})
+	Z, ok := mustTransform(t, f, matrices.CSRFromDense(X)).(*matrices.CSR)
 	if !ok || Z.NNZ() != 5 {
-		t.Errorf("sparse rows become %T", mustTransform(t, f, sparse.FromDense(X)))
+		t.Errorf("sparse rows become %T", mustTransform(t, f, matrices.CSRFromDense(X)))
 	}
 	equal(t, Z, mustTransform(t, mustFit(t, NewQuantile(), datasets.Set{X: X}), X), 0)
 	ctx := context.Background()
@@ -176,7 +176,7 @@ func TestQuantileOfSparseRows(t *testing.T) {
 		{NewQuantile(), X, "column x1 of sparse input: zero would become 0.375"},
 		{Quantile{Quantiles: 10, Output: "normal"}, X.Slice(0, 1, 0, 2), "set output: uniform"},
 	} {
-		thin := sparse.FromDense(c.X)
+		thin := matrices.CSRFromDense(c.X)
 		if _, err := c.spec.Fit(ctx, datasets.Set{X: thin}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Fit returned the error %v", err)
 		}

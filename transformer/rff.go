@@ -17,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/single"
 )
 
 // RFF maps rows to random Fourier features, whose inner products approximate a shift-invariant
@@ -286,7 +286,7 @@ func (f *FittedRFF) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 
 // TransformSingle writes the features of the rows of X into dst in single precision. Angles of dense inputs
 // far from 0 are computed in double precision, so that offsets of columns cost no accuracy.
-func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+func (f *FittedRFF) TransformSingle(ctx context.Context, dst *matrices.Dense32, X mat.Matrix) error {
 	if f.features.Float32().Limit < 0 {
 		return errors.New("transformer: rff: gamma times a frequency overflows in single precision")
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/fourier"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // drawnMaps are specs of every draw and every kernel that suits it.
@@ -265,7 +265,7 @@ func TestProductFeaturesOfSparseRows(t *testing.T) {
 					x, y := rows.RawRowView(p[0]), rows.RawRowView(p[1])
 					mean, _, se := estimate(t, seeds, x, y, func(seed uint64, X *mat.Dense) Transformer {
 						s.Seed = seed
-						return sparseInput{mustFit(t, s, datasets.Set{X: sparse.FromDense(X)})}
+						return sparseInput{mustFit(t, s, datasets.Set{X: matrices.CSRFromDense(X)})}
 					})
 					if want := c.exact(x, y); math.Abs(mean-want) > 4*se || se > 0.02 {
 						t.Errorf("%s, %s, %s: E[z'z] of rows %v is %.4f ± %.4f, the kernel %.4f", name, draw, form, p, mean,
@@ -281,5 +281,5 @@ func TestProductFeaturesOfSparseRows(t *testing.T) {
 type sparseInput struct{ Transformer }
 
 func (f sparseInput) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	return f.Transformer.Transform(ctx, sparse.FromDense(X.(*mat.Dense)))
+	return f.Transformer.Transform(ctx, matrices.CSRFromDense(X.(*mat.Dense)))
 }

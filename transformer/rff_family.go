@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/fourier"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // fourierFamily is the maps of a [Family] of Fourier maps.
@@ -208,6 +208,6 @@ func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 // EachFloat32 is Each in float32. Maps share no projection, so that the features equal those of a
 // separate fit exactly: frequencies are scaled before they are rounded.
 func (f *fourierFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int,
-	yield func(which int, Z *single.Dense) error) error {
+	yield func(which int, Z *matrices.Dense32) error) error {
 	return eachFloat32(ctx, f.maps, X, which, yield)
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer/internal/agop"
 )
 
@@ -192,7 +192,7 @@ func (s RFM) learn(ctx context.Context, drawn sample.Sample) (*agop.Result, erro
 	if err := memory.Check(5 * 8 * int64(n) * int64(d)); err != nil {
 		return nil, fmt.Errorf("%d rows of %d columns: %w; set rows lower", n, d, err)
 	}
-	if m, ok := drawn.X.(*sparse.CSR); ok {
+	if m, ok := drawn.X.(*matrices.CSR); ok {
 		drawn.X = m.Dense()
 	}
 	_, outputs := drawn.Y.Dims()
@@ -287,8 +287,8 @@ func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	to := design.View(dst)
 	return eachTile(ctx, n, func(lo, hi int) {
 		tile := to.Slice(lo, hi, 0, d)
-		if x, ok := X.(*sparse.CSR); ok {
-			part := rowblock.Slice(x, lo, hi).(*sparse.CSR)
+		if x, ok := X.(*matrices.CSR); ok {
+			part := rowblock.Slice(x, lo, hi).(*matrices.CSR)
 			kern.SparseMul(tile, design.SparseView(part), design.View(f.matrix), false)
 			return
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // bent returns rows whose target depends on x₁ − x₃ only.
@@ -108,10 +108,10 @@ func leastSquares(t *testing.T, Z mat.Matrix, y []float64, testZ mat.Matrix, wan
 func TestRFMOfSparseRows(t *testing.T) {
 	data := bent(200, 5)
 	data.Schema.Columns = []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}
-	data.X = sparse.FromDense(data.X)
+	data.X = matrices.CSRFromDense(data.X)
 	for _, diagonal := range []bool{false, true} {
 		f := mustFit(t, rfmWith(func(s *RFM) { s.Diagonal = diagonal }), data).(*FittedRFM)
-		if _, isSparse := mustTransform(t, f, data.X).(*sparse.CSR); isSparse != diagonal {
+		if _, isSparse := mustTransform(t, f, data.X).(*matrices.CSR); isSparse != diagonal {
 			t.Errorf("diagonal %v: sparse %v", diagonal, isSparse)
 		}
 		if name := f.OutputSchema(data.Schema).Columns[2].Name; name != map[bool]string{true: "c", false: "rfm2"}[diagonal] {

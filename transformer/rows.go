@@ -14,8 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // fitSet fits a spec to rows in memory through FitSource.
@@ -75,7 +74,7 @@ func wrapError(ctx context.Context, step string, err error) error {
 	return cmp.Or(ctxerr.Check(ctx), fmt.Errorf("transformer: %s: %w", step, err))
 }
 
-// fold calls add with the inputs of each block of src, a *mat.Dense or *sparse.CSR of finite
+// fold calls add with the inputs of each block of src, a *mat.Dense or *matrices.CSR of finite
 // numbers, or NaN if missing is true. It returns the number of rows.
 func fold(ctx context.Context, step string, src datasets.Source, missing bool,
 	add func(first int, X mat.Matrix) error) (rows int, err error) {
@@ -121,7 +120,7 @@ func (w weighted) Blocks(ctx context.Context, yield func(block datasets.Set) err
 	})
 }
 
-// checkRows returns X as a *mat.Dense or *sparse.CSR, or an error if its number of columns is not
+// checkRows returns X as a *mat.Dense or *matrices.CSR, or an error if its number of columns is not
 // width.
 func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
 	var rows, cols int
@@ -131,7 +130,7 @@ func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
 		if m != nil {
 			rows, cols = m.Dims()
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		if m != nil {
 			rows, cols = m.Dims()
 		}
@@ -193,7 +192,7 @@ func findEntry(X mat.Matrix, bad func(v float64) bool) (row, column int, value f
 				}
 			}
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		n, _ := m.Dims()
 		for i := range n {
 			columns, values := m.Row(i)
@@ -210,9 +209,9 @@ func findEntry(X mat.Matrix, bad func(v float64) bool) (row, column int, value f
 	return -1, 0, 0
 }
 
-// checkTile returns an error if dst, a *mat.Dense or *single.Dense, is nil or not rows×width.
+// checkTile returns an error if dst, a *mat.Dense or *matrices.Dense32, is nil or not rows×width.
 func checkTile(step string, dst mat.Matrix, rows, width int) error {
-	if dst == (*mat.Dense)(nil) || dst == (*single.Dense)(nil) {
+	if dst == (*mat.Dense)(nil) || dst == (*matrices.Dense32)(nil) {
 		return fmt.Errorf("transformer: %[1]s: destination must be %[2]d×%[3]d, got nil", step, rows, width)
 	}
 	if n, d := dst.Dims(); n != rows || d != width {
@@ -222,7 +221,7 @@ func checkTile(step string, dst mat.Matrix, rows, width int) error {
 }
 
 // checkMap checks X, which must have the given number of columns and entries up to limit in
-// magnitude, and dst, the matrix for its features. It returns X as a *mat.Dense or *sparse.CSR, or
+// magnitude, and dst, the matrix for its features. It returns X as a *mat.Dense or *matrices.CSR, or
 // all errors joined.
 func checkMap(step string, X mat.Matrix, columns int, limit float64, dst mat.Matrix, features int) (mat.Matrix, error) {
 	X, err := checkRows(step, X, columns)
@@ -258,7 +257,7 @@ func rowsOf(X mat.Matrix) int {
 		if m == nil {
 			return 0
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		if m == nil {
 			return 0
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestSingleFeatures checks that float32 features equal those of float64 up to the rounding of the
@@ -31,8 +30,8 @@ func TestSingleFeatures(t *testing.T) {
 		spec.Features, spec.Map, spec.Gamma = 130, form, kernel.FixedGamma(0.7)
 		f := mustFit(t, spec, datasets.Set{X: X}).(*FittedRFF)
 		want := mustTransform(t, f, X).(*mat.Dense)
-		for name, x := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "single": single.Copy(X)} {
-			got := single.New(2100, 130, nil)
+		for name, x := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X), "single": matrices.CopyDense32(X)} {
+			got := matrices.NewDense32(2100, 130, nil)
 			if err := f.TransformSingle(ctx, got, x); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +47,7 @@ func TestSingleFeatures(t *testing.T) {
 			if name == "single" {
 				continue
 			}
-			alone := single.New(1, 130, nil)
+			alone := matrices.NewDense32(1, 130, nil)
 			for _, i := range []int{0, 700, 2099} {
 				if err := f.TransformSingle(ctx, alone, rowblock.Slice(x, i, i+1)); err != nil {
 					t.Fatal(err)
@@ -68,7 +67,7 @@ func TestSingleFeaturesRefuse(t *testing.T) {
 	spec := NewRFF()
 	spec.Features, spec.Gamma = 4, kernel.FixedGamma(1)
 	f := mustFit(t, spec, datasets.Set{X: uniform(3, 2)}).(*FittedRFF)
-	dst := single.New(1, 4, nil)
+	dst := matrices.NewDense32(1, 4, nil)
 	if err := f.TransformSingle(ctx, dst, mat.NewDense(1, 2, []float64{math.NaN(), 0})); !errors.Is(err,
 		datasets.ErrMissing) {
 		t.Errorf("a missing value: %v", err)
@@ -76,7 +75,7 @@ func TestSingleFeaturesRefuse(t *testing.T) {
 	for what, err := range map[string]error{
 		"a value that single precision has not": f.TransformSingle(ctx, dst, mat.NewDense(1, 2, []float64{1e39, 0})),
 		"another width":                         f.TransformSingle(ctx, dst, mat.NewDense(1, 3, nil)),
-		"a tile too narrow":                     f.TransformSingle(ctx, single.New(1, 3, nil), mat.NewDense(1, 2, nil)),
+		"a tile too narrow":                     f.TransformSingle(ctx, matrices.NewDense32(1, 3, nil), mat.NewDense(1, 2, nil)),
 		"no tile":                               f.TransformSingle(ctx, nil, mat.NewDense(1, 2, nil)),
 	} {
 		if err == nil {
@@ -99,7 +98,7 @@ func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	f := mustFit(t, RFF{Kernel: "gaussian", Gamma: kernel.FixedGamma(1), Features: 256, Map: "phase", Draw: "iid", Nu: 1,
 		Alpha: 1, Exponent: 1}, datasets.Set{X: X}).(*FittedRFF)
 	var row mat.Matrix = mat.NewDense(1, 20, nil)
-	double, narrow := mat.NewDense(1, 256, nil), single.New(1, 256, nil)
+	double, narrow := mat.NewDense(1, 256, nil), matrices.NewDense32(1, 256, nil)
 	if n := testing.AllocsPerRun(100, func() { f.TransformTo(ctx, double, row) }); n > 0 {
 		t.Errorf("%v allocations in double precision", n)
 	}

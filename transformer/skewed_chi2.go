@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/fourier"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // SkewedChi2 maps rows of inputs > −c to random features whose inner products are the skewed
@@ -61,7 +61,7 @@ func (s SkewedChi2) Tags() datasets.Tags {
 // Fit draws the frequencies.
 func (s SkewedChi2) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	fitted, err := fitFinite(ctx, "skewed_chi2", s, data)
-	if _, ok := data.X.(*sparse.CSR); ok && err == nil {
+	if _, ok := data.X.(*matrices.CSR); ok && err == nil {
 		err = fitted.(*fittedSkewedChi2).keepsZeros(data.Schema)
 	}
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/softmax"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/single"
 )
 
 // SoftmaxFeatures maps rows to positive random features whose inner products are unbiased estimates
@@ -149,7 +149,7 @@ func (f *FittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense,
 }
 
 // TransformSingle writes the features of the rows of X to dst, computed in float32.
-func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *matrices.Dense32, X mat.Matrix) error {
 	if f.features.Float32.Limit < 0 {
 		return errors.New("transformer: softmax_features: a normal number overflows in single precision")
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/features/softmax"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // softmaxFamily is the maps of a [Family] of softmax feature maps.
@@ -126,6 +126,6 @@ func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 
 // EachFloat32 is Each in float32; maps share no projection.
 func (f *softmaxFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int,
-	yield func(which int, Z *single.Dense) error) error {
+	yield func(which int, Z *matrices.Dense32) error) error {
 	return eachFloat32(ctx, f.maps, X, which, yield)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestSoftmaxFeaturesApproximateTheirKernel checks that the mean inner product of the features is
@@ -101,7 +101,7 @@ func TestSoftmaxFeaturesNeverOverflow(t *testing.T) {
 			if err != nil || each != nil {
 				t.Errorf("d = %d: %v, %v", d, err, each)
 			}
-			err = f.TransformSingle(ctx, single.New(3, 4, nil), X)
+			err = f.TransformSingle(ctx, matrices.NewDense32(3, 4, nil), X)
 			each = err
 		}
 		for _, err := range []error{err, each} {

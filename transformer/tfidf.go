@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // TFIDF maps text columns to weighted counts of terms, n-grams of words or characters. A column of
@@ -362,14 +362,14 @@ func (f *FittedTFIDF) Vocabulary(input int) []string { return f.columns[input].V
 // IDF returns the weights of the terms of an input.
 func (f *FittedTFIDF) IDF(input int) []float64 { return f.columns[input].IDF() }
 
-// Transform returns the weighted counts of the rows, a *sparse.CSR.
+// Transform returns the weighted counts of the rows, a *matrices.CSR.
 func (f *FittedTFIDF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	m, err := checkTexts("tfidf", X, len(f.columns))
 	if err != nil {
 		return nil, err
 	}
 	n, _ := m.Dims()
-	texts, blocks := make([]string, n), make([]*sparse.CSR, len(f.columns))
+	texts, blocks := make([]string, n), make([]*matrices.CSR, len(f.columns))
 	for j, v := range f.columns {
 		for i := range texts {
 			texts[i], _ = m.Text(i, j)

@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
 )
@@ -46,13 +46,13 @@ func fitTexts(t testing.TB, s transformer.TFIDF, set datasets.Set) *transformer.
 	return f.(*transformer.FittedTFIDF)
 }
 
-func mapTexts(t testing.TB, f transformer.Transformer, X mat.Matrix) *sparse.CSR {
+func mapTexts(t testing.TB, f transformer.Transformer, X mat.Matrix) *matrices.CSR {
 	t.Helper()
 	Z, err := f.Transform(context.Background(), X)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Z.(*sparse.CSR)
+	return Z.(*matrices.CSR)
 }
 
 func TestTFIDFAgainstReference(t *testing.T) {
@@ -112,7 +112,7 @@ func TestTFIDFOfBlocksAndFiles(t *testing.T) {
 	s.MaxN = 2
 	f := fitTexts(t, s, set)
 	want := mapTexts(t, f, set.X)
-	equal := func(what string, got *sparse.CSR) {
+	equal := func(what string, got *matrices.CSR) {
 		t.Helper()
 		if !mat.Equal(got, want) {
 			t.Errorf("%s: other rows", what)

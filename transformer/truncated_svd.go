@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // svdSums are a pass of the block Lanczos method for the largest singular values of sparse rows X: the product X'XB
@@ -128,7 +128,7 @@ func (p *svdSums) removeBasis(to kern.View[float64]) (coefficients []float64) {
 }
 
 func (p *svdSums) add(ctx context.Context, X mat.Matrix) error {
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok {
 		return errOtherRows
 	}

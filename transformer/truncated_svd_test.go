@@ -11,12 +11,12 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/testing/passtest"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
 // documents returns n sparse rows with d columns, of which a few are frequent, as of words.
-func documents(n, d, terms int) *sparse.CSR {
+func documents(n, d, terms int) *matrices.CSR {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(d)))
 	indptr, columns, values := []int{0}, []uint32{}, []float64{}
 	for i := range n {
@@ -31,7 +31,7 @@ func documents(n, d, terms int) *sparse.CSR {
 		}
 		indptr = append(indptr, len(columns))
 	}
-	X, err := sparse.New(n, d, indptr, columns, values)
+	X, err := matrices.NewCSR(n, d, indptr, columns, values)
 	if err != nil {
 		panic(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func read(text string, o arff.Options) (datasets.Set, error) {
@@ -73,7 +73,7 @@ func TestSparse(t *testing.T) {
 		Y:       []float64{1, 0, 0},
 		Weights: []float64{2.5, 1, .5},
 	})
-	if X, ok := set.X.(*sparse.CSR); !ok || X.NNZ() != 3 {
+	if X, ok := set.X.(*matrices.CSR); !ok || X.NNZ() != 3 {
 		t.Errorf("%T, want a sparse matrix of 3 entries", set.X)
 	}
 	// The same rows by the schema of a file whose levels are in another order.
@@ -86,6 +86,19 @@ func TestSparse(t *testing.T) {
 		arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
 	if want := `f.arff: column b: sparse rows omit category "v", the first in the file, which is not the first in the schema`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestSparseErrors checks that the entries of rows before an error are dropped with their rows.
+func TestSparseErrors(t *testing.T) {
+	rows := sparseHeader + "{0 1, 2 5, 3 yes}\n"
+	known, err := read(rows, arff.Options{Roles: target("y")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = read(rows+"{0 1, 3 ?}\n", arff.Options{Roles: datasets.Roles{Target: []string{"y"}, Schema: &known.Schema}})
+	if want := "f.arff:8: column y: the target is missing"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Options describe the format of a file and its labels. The zero value reads columns numbered from
@@ -299,12 +299,12 @@ func (b *block) add(r *row) error {
 // flush passes the rows to yield and resets the block. If all values are equal, the matrix stores a
 // single one.
 func (b *block) flush(yield func(datasets.Set) error) error {
-	var X *sparse.CSR
+	var X *matrices.CSR
 	var err error
 	if v, ok := shared(b.values); ok {
-		X, err = sparse.NewShared(len(b.labels), b.cols, b.indptr, b.indices, v)
+		X, err = matrices.NewSharedCSR(len(b.labels), b.cols, b.indptr, b.indices, v)
 	} else {
-		X, err = sparse.New(len(b.labels), b.cols, b.indptr, b.indices, b.values)
+		X, err = matrices.NewCSR(len(b.labels), b.cols, b.indptr, b.indices, b.values)
 	}
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func read(text string, o svmlight.Options) (datasets.Set, error) {
@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 		!slices.Equal(set.Groups, []int{7, 7, 9}) {
 		t.Errorf("read %v %v %v", mat.Formatted(set.X), set.Y, set.Groups)
 	}
-	if nnz := set.X.(*sparse.CSR).NNZ(); nnz != 3 {
+	if nnz := set.X.(*matrices.CSR).NNZ(); nnz != 3 {
 		t.Errorf("%d entries, want 3: a zero written out is none", nnz)
 	}
 }
@@ -76,7 +76,7 @@ func TestA9A(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		X := set.X.(*sparse.CSR)
+		X := set.X.(*matrices.CSR)
 		positive := 0
 		for _, y := range set.Y {
 			positive += int(y)
@@ -125,7 +125,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	roundTrip(t, set)
-	set.X = sparse.FromDense(X)
+	set.X = matrices.CSRFromDense(X)
 	roundTrip(t, set)
 	X.Set(3, 4, math.NaN())
 	set.X = X
@@ -243,13 +243,13 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("wrote %q, then %v", b.String(), err)
 		}
 		if !slices.Equal(again.Y, set.Y) || !slices.Equal(again.Groups, set.Groups) ||
-			!sameEntries(again.X.(*sparse.CSR), set.X.(*sparse.CSR)) {
+			!sameEntries(again.X.(*matrices.CSR), set.X.(*matrices.CSR)) {
 			t.Fatalf("wrote %q, which reads differently", b.String())
 		}
 	})
 }
 
-func sameEntries(a, b *sparse.CSR) bool {
+func sameEntries(a, b *matrices.CSR) bool {
 	for i := range min(rows(a), rows(b)) {
 		ca, va := a.Row(i)
 		cb, vb := b.Row(i)
@@ -262,7 +262,7 @@ func sameEntries(a, b *sparse.CSR) bool {
 	return rows(a) == rows(b) && okX == okY && (!okX || x == y)
 }
 
-func rows(m *sparse.CSR) int { n, _ := m.Dims(); return n }
+func rows(m *matrices.CSR) int { n, _ := m.Dims(); return n }
 
 // TestSchemaNeedsNoLook checks that a file with a given schema is not read until its rows are
 // requested. A label outside the schema's classes is an error, or NaN in rows to predict.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Write writes data in the format of [Read], so that reading it gives the same bits. Of the options
@@ -80,7 +80,7 @@ func appendRow(line []byte, data datasets.Set, i, first int) ([]byte, error) {
 		line = strconv.AppendFloat(line, v, 'g', -1, 64)
 		return nil
 	}
-	m, ok := data.X.(*sparse.CSR)
+	m, ok := data.X.(*matrices.CSR)
 	if !ok {
 		for j := range data.Cols() {
 			if err := add(j, data.X.At(i, j)); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // notes is a testing.TB that records whether a check failed.
@@ -62,7 +62,7 @@ func (s bent) Tags() (out datasets.Tags) {
 func (s bent) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	s.fits.Add(1)
 	p := &bentFit{breaks: s.breaks}
-	_, thin := data.X.(*sparse.CSR)
+	_, thin := data.X.(*matrices.CSR)
 	_, turned := data.X.(mat.Untransposer)
 	spec := estimator.NewRidgeClassifier()
 	switch s.breaks {

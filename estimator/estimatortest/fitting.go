@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // cloneSet returns a deep copy of a set.
@@ -205,13 +205,13 @@ func (s *suite) translation(t testing.TB) {
 // sparseIsDense checks that sparse rows give the same fit and predictions as dense rows.
 func (s *suite) sparseIsDense(t testing.TB) {
 	data := cloneSet(s.data)
-	data.X = sparse.FromDense(s.data.X)
+	data.X = matrices.CSRFromDense(s.data.X)
 	dense, thin := s.fit(t, s.data), s.fit(t, data)
 	agree(t, "sparse fit", predictions(t, thin, s.probe), predictions(t, dense, s.probe), s.Tolerance)
-	agree(t, "sparse prediction", predictions(t, dense, sparse.FromDense(s.probe)), predictions(t, dense, s.probe),
+	agree(t, "sparse prediction", predictions(t, dense, matrices.CSRFromDense(s.probe)), predictions(t, dense, s.probe),
 		s.Rounding)
 
-	shared, err := sparse.NewShared(4, 5, []int{0, 1, 3, 4, 5}, []uint32{0, 1, 4, 2, 3}, 0.5)
+	shared, err := matrices.NewSharedCSR(4, 5, []int{0, 1, 3, 4, 5}, []uint32{0, 1, 4, 2, 3}, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func (s *suite) blocks(t testing.TB) {
 	}
 	want := predictions(t, s.fit(t, s.weighted()), s.probe)
 	thin := s.weighted()
-	thin.X = sparse.FromDense(thin.X)
+	thin.X = matrices.CSRFromDense(thin.X)
 	for name, src := range map[string]datasets.Source{"stream": stream{s.weighted()}, "set": s.weighted().Source(),
 		"sparse stream": stream{thin}} {
 		p, err := e.FitSource(context.Background(), src)

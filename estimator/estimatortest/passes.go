@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/testing/passtest"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // learner returns the spec as a pass estimator, or skips the test. A spec whose Start returns an
@@ -48,7 +48,7 @@ func (s *suite) parts(t testing.TB) {
 		t.Error(err)
 	}
 	thin := s.weighted()
-	thin.X = sparse.FromDense(thin.X)
+	thin.X = matrices.CSRFromDense(thin.X)
 	if err := l.Parts(thin, whole, s.Tolerance); err != nil {
 		t.Errorf("sparse rows: %v", err)
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/internal/testing/snapshot"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // oneRow checks that predicting a single row is bit-identical to predicting it in a batch.
 func (s *suite) oneRow(t testing.TB) {
 	p := s.fit(t, s.data)
-	for _, X := range []mat.Matrix{s.probe, sparse.FromDense(s.probe)} {
+	for _, X := range []mat.Matrix{s.probe, matrices.CSRFromDense(s.probe)} {
 		batch, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
@@ -446,7 +446,7 @@ func (s *suite) badInputs(t testing.TB) {
 	}{
 		{"a missing value", with(math.NaN()), []string{"row 7", "column", "missing"}},
 		{"an infinite value", with(math.Inf(-1)), []string{"row 7", "column", "infinite"}},
-		{"a missing value of a sparse row", sparse.FromDense(with(math.NaN())), []string{"row 7", "missing"}},
+		{"a missing value of a sparse row", matrices.CSRFromDense(with(math.NaN())), []string{"row 7", "missing"}},
 		{"too few columns", mat.NewDense(3, 4, nil), []string{"5 columns", "4"}},
 		{"too many columns", mat.NewDense(1, 6, nil), []string{"5 columns", "6"}},
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // badData checks that unusable training data return an early error with its cause and position,
@@ -29,7 +29,7 @@ func (s *suite) badData(t testing.TB) {
 		{"an infinite value", input(math.Inf(1)), []string{"row 7", "width", "infinite"}},
 		{"a missing value of a sparse row", func(d *datasets.Set) {
 			d.X.(*mat.Dense).Set(7, 1, math.NaN())
-			d.X = sparse.FromDense(d.X)
+			d.X = matrices.CSRFromDense(d.X)
 		}, []string{"row 7", "width", "missing"}},
 		{"no rows", func(d *datasets.Set) { *d = datasets.Set{X: &mat.Dense{}, Schema: d.Schema} },
 			[]string{"nothing to learn from"}},

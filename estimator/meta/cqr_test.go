@@ -230,12 +230,11 @@ func TestSmallGroupsArePooled(t *testing.T) {
 		return out.Upper[0] - out.Lower[0]
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
-	type named interface{ PooledGroups() []string }
 	pool, tiny := rows(200, 14, 10), rows(200, 4, 3)
 	for seed := range uint64(20) {
 		s := byGroup("split", estimator.NewRidge(), seed)
 		p := fitted(t, s, pool)
-		if got := p.(named).PooledGroups(); !slices.Equal(got, []string{"1", "2"}) {
+		if got := datasets.TagsOf(p).PooledGroups; !slices.Equal(got, []string{"1", "2"}) {
 			t.Fatalf("seed %d: pooled groups %q", seed, got)
 		}
 		if a, b, c := width(p, 0), width(p, 1), width(p, 2); !near(b, c) || a >= b {
@@ -246,14 +245,13 @@ func TestSmallGroupsArePooled(t *testing.T) {
 			t.Fatalf("seed %d: streamed %v", seed, err)
 		}
 		all := fitted(t, s, tiny)
-		if got := all.(named).PooledGroups(); !slices.Equal(got, []string{"1", "2"}) ||
+		if got := datasets.TagsOf(all).PooledGroups; !slices.Equal(got, []string{"1", "2"}) ||
 			!near(width(all, 1), width(all, -1)) {
 			t.Fatalf("seed %d: a small pool %q has width %v, all rows %v", seed, got, width(all, 1), width(all, -1))
 		}
 	}
 	restored := reloaded(t, fitted(t, pipeline.Steps().Then(byGroup("split", estimator.NewRidge(), 0)), pool))
-	var model named
-	if !estimator.As(restored, &model) || !slices.Equal(model.PooledGroups(), []string{"1", "2"}) {
+	if got := estimator.FittedTags(restored).PooledGroups; !slices.Equal(got, []string{"1", "2"}) {
 		t.Error("a model from a file does not name the pooled groups")
 	}
 }

@@ -562,8 +562,8 @@ func TestIntervalsRefuse(t *testing.T) {
 		}
 	}
 	p := fitted(t, intervals("auto", estimator.NewRidge()), grouped) // by groups
-	if method, level := p.(interface{ Uncertainty() (string, float64) }).Uncertainty(); method != "split" || level != 0.9 {
-		t.Errorf("%s of level %v for groups", method, level)
+	if tags := datasets.TagsOf(p); tags.IntervalMethod != "split" || tags.Level != 0.9 {
+		t.Errorf("%s of level %v for groups", tags.IntervalMethod, tags.Level)
 	}
 }
 

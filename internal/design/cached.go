@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // maxCachedBytes bounds the sparse rows that CacheSparse keeps in memory.
@@ -20,7 +20,7 @@ func (r *Rows) CacheSparse(ctx context.Context) (*Rows, error) {
 	var blocks []datasets.Set
 	bytes := 0
 	err := r.Each(ctx, func(_ int, block datasets.Set) error {
-		x, ok := block.X.(*sparse.CSR)
+		x, ok := block.X.(*matrices.CSR)
 		if !ok {
 			return errStop
 		}
@@ -39,7 +39,7 @@ func (r *Rows) CacheSparse(ctx context.Context) (*Rows, error) {
 	return r.concat(blocks)
 }
 
-func sparseBytes(x *sparse.CSR) int {
+func sparseBytes(x *matrices.CSR) int {
 	indptr, indices, values := x.Raw()
 	return 8*len(indptr) + 4*len(indices) + 8*len(values)
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Rows is training data, read as consecutive blocks in any number of passes. The X of a block is a
-// *mat.Dense, a *single.Dense or a *sparse.CSR.
+// *mat.Dense, a *matrices.Dense32 or a *matrices.CSR.
 type Rows struct {
 	Schema      datasets.Schema
 	N           int // number of rows, -1 if unknown before the first pass
@@ -48,11 +47,11 @@ func FromSet(data datasets.Set) (*Rows, error) {
 	}
 	r := &Rows{Schema: data.Schema, N: n, Cols: d, Set: &data, Several: severalTargets(data)}
 	size := rowblock.Size
-	if _, r.Sparse = data.X.(*sparse.CSR); r.Sparse {
+	if _, r.Sparse = data.X.(*matrices.CSR); r.Sparse {
 		size = SparseBlock
 	}
 	data.X = Native(data.X)
-	_, r.Float32 = data.X.(*single.Dense)
+	_, r.Float32 = data.X.(*matrices.Dense32)
 	r.Each = eachBlock(n, size, func(lo, hi int) datasets.Set { return data.Slice(lo, hi) })
 	for name, length := range map[string]int{"Y": len(data.Y), "Weights": len(data.Weights)} {
 		if length != 0 && length != n {
@@ -123,8 +122,8 @@ func FromSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	}
 	err := r.Each(ctx, func(_ int, block datasets.Set) error {
 		r.Several = severalTargets(block)
-		_, r.Sparse = block.X.(*sparse.CSR)
-		_, r.Float32 = block.X.(*single.Dense)
+		_, r.Sparse = block.X.(*matrices.CSR)
+		_, r.Float32 = block.X.(*matrices.Dense32)
 		return errStop
 	})
 	if err != nil && err != errStop {

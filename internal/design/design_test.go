@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // blocks is a source that yields a set in blocks of a given size.
@@ -39,7 +38,7 @@ type other struct{ mat.Matrix }
 func kinds(t *testing.T, n, d int, shared bool) map[string]mat.Matrix {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	dense, short := mat.NewDense(n, d, nil), single.New(n, d, nil)
+	dense, short := mat.NewDense(n, d, nil), matrices.NewDense32(n, d, nil)
 	for i := range n {
 		for j := range d {
 			v := float64(random.IntN(3)-1) * float64(random.IntN(7))
@@ -50,11 +49,11 @@ func kinds(t *testing.T, n, d int, shared bool) map[string]mat.Matrix {
 			short.Row(i)[j] = float32(v)
 		}
 	}
-	csr := sparse.FromDense(dense)
+	csr := matrices.CSRFromDense(dense)
 	out := map[string]mat.Matrix{"dense": dense, "float32": short, "sparse": csr, "another kind": other{dense}}
 	if shared {
 		indptr, indices, _ := csr.Raw()
-		one, err := sparse.NewShared(n, d, indptr, indices, 0.75)
+		one, err := matrices.NewSharedCSR(n, d, indptr, indices, 0.75)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,9 +100,9 @@ func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 		}
 	}
 	for _, shared := range []bool{false, true} {
-		matrices := kinds(t, n, d, shared)
-		want := DenseData(matrices["dense"].(*mat.Dense))
-		for name, X := range matrices {
+		byKind := kinds(t, n, d, shared)
+		want := DenseData(byKind["dense"].(*mat.Dense))
+		for name, X := range byKind {
 			data := datasets.Set{X: X, Y: y}
 			whole, err := FromSet(data)
 			if err != nil {
@@ -121,10 +120,10 @@ func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, is := X.(*sparse.CSR); stream.Sparse != is || (cached.Set != nil) != is {
+			if _, is := X.(*matrices.CSR); stream.Sparse != is || (cached.Set != nil) != is {
 				t.Errorf("%s: sparse %v, cached %v", name, stream.Sparse, cached.Set != nil)
 			}
-			if _, is := X.(*single.Dense); stream.Float32 != is || whole.Float32 != is {
+			if _, is := X.(*matrices.Dense32); stream.Float32 != is || whole.Float32 != is {
 				t.Errorf("%s: float32 %v and %v", name, whole.Float32, stream.Float32)
 			}
 			for how, r := range map[string]*Rows{"whole": whole, "stream": stream, "gathered": gathered, "cached": cached,
@@ -156,16 +155,16 @@ func TestAddSquaresOfEveryKind(t *testing.T) {
 		weights[i] = float64(i) / 4
 	}
 	for _, shared := range []bool{false, true} {
-		matrices := kinds(t, n, d, shared)
-		delete(matrices, "another kind")
+		byKind := kinds(t, n, d, shared)
+		delete(byKind, "another kind")
 		want := slices.Repeat([]float64{1}, d)
 		for i, s := range weights {
 			for j := range d {
-				v := matrices["dense"].At(i, j)
+				v := byKind["dense"].At(i, j)
 				want[j] += s * v * v
 			}
 		}
-		for name, X := range matrices {
+		for name, X := range byKind {
 			got := slices.Repeat([]float64{1}, d)
 			if AddSquares(got, X, weights); !slices.Equal(got, want) {
 				t.Errorf("%s: %v, want %v", name, got, want)
@@ -177,8 +176,8 @@ func TestAddSquaresOfEveryKind(t *testing.T) {
 // MulT and AddTMul are matrix products, for few and many outputs.
 func TestProjectAndCollect(t *testing.T) {
 	const n, d = 9, 5
-	matrices := kinds(t, n, d, false)
-	X := matrices["dense"].(*mat.Dense)
+	byKind := kinds(t, n, d, false)
+	X := byKind["dense"].(*mat.Dense)
 	for _, k := range []int{1, 3, MinGEMMOutputs} {
 		w := make([]float64, d*k) // outputs × cols, small integers, so that sums are exact
 		for i := range w {
@@ -195,7 +194,7 @@ func TestProjectAndCollect(t *testing.T) {
 		}
 		short, got32, out32 := make([]float32, len(w)), make([]float64, n*k), make([]float64, k*d)
 		Round(short, w)
-		small := ViewFloat32(matrices["float32"].(*single.Dense))
+		small := ViewFloat32(byKind["float32"].(*matrices.Dense32))
 		MulT(got32, small, short, make([]float32, n*k))
 		AddTMul(out32, small, got32, make([]float32, (n+d)*k))
 		if !slices.Equal(got32, got) || !slices.Equal(out32, out) {

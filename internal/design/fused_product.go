@@ -4,7 +4,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // accumulators is the number of partial sums of a block. Rows are assigned by their number, so that
@@ -107,7 +107,7 @@ func (t *tiledProduct[T]) Add(X mat.Matrix, first int, f ScoreFunc) {
 
 // viewOf returns the kern view of dense rows with elements of type T.
 func viewOf[T kern.Float](X mat.Matrix) kern.View[T] {
-	if m, ok := X.(*single.Dense); ok {
+	if m, ok := X.(*matrices.Dense32); ok {
 		return any(ViewFloat32(m)).(kern.View[T])
 	}
 	return any(View(X.(*mat.Dense))).(kern.View[T])

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // A fused product equals the products element by element, for few and many outputs and both
@@ -32,8 +32,8 @@ func TestBothWaysIsTheProductsByThemselves(t *testing.T) {
 		for j := range offsets {
 			offsets[j] = float64(j)
 		}
-		for _, rows := range []mat.Matrix{X, single.Copy(X)} {
-			_, short := rows.(*single.Dense)
+		for _, rows := range []mat.Matrix{X, matrices.CopyDense32(X)} {
+			_, short := rows.(*matrices.Dense32)
 			rounding := 1e-12
 			if short {
 				rounding = 1e-5
@@ -81,8 +81,8 @@ func TestBothWaysOfWidths(t *testing.T) {
 	for j, width := range widths {
 		clear(want[j*d+width : (j+1)*d])
 	}
-	for _, rows := range []mat.Matrix{X, single.Copy(X)} {
-		_, short := rows.(*single.Dense)
+	for _, rows := range []mat.Matrix{X, matrices.CopyDense32(X)} {
+		_, short := rows.(*matrices.Dense32)
 		rounding := 1e-12
 		if short {
 			rounding = 1e-5
@@ -109,7 +109,7 @@ func readBothWays(X mat.Matrix, short bool, w, offsets []float64, widths []int) 
 		}
 	}
 	for _, bounds := range [][2]int{{0, 600}, {600, n}} {
-		if m, ok := X.(*single.Dense); ok {
+		if m, ok := X.(*matrices.Dense32); ok {
 			pass.Add(m.Slice(bounds[0], bounds[1]), bounds[0], sine)
 		} else {
 			pass.Add(X.(*mat.Dense).Slice(bounds[0], bounds[1], 0, d), bounds[0], sine)
@@ -145,8 +145,8 @@ func TestFusedProductDetectsNonFinite(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		X := mat.NewDense(40, 3, nil)
 		X.Set(17, 1, bad)
-		for _, rows := range []mat.Matrix{X, single.Copy(X)} {
-			_, short := rows.(*single.Dense)
+		for _, rows := range []mat.Matrix{X, matrices.CopyDense32(X)} {
+			_, short := rows.(*matrices.Dense32)
 			pass := NewFusedProduct(short, make([]float64, 3), make([]float64, 1), nil, 0)
 			if !pass.Sums().Finite() {
 				t.Error("not finite before there are rows")

@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Moments are the count, the mean and the sum of squared deviations of every column, without
@@ -24,7 +24,7 @@ func NewMoments(width int) *Moments {
 	}
 }
 
-// Compute sets m to the moments of X, a *mat.Dense or *sparse.CSR.
+// Compute sets m to the moments of X, a *mat.Dense or *matrices.CSR.
 func (m *Moments) Compute(X mat.Matrix) {
 	clear(m.Count)
 	clear(m.Mean)
@@ -133,11 +133,11 @@ func (m *Moments) addSquare(j int, d, times float64) {
 	}
 }
 
-// EachEntry calls f for every non-missing value of X, a *mat.Dense or *sparse.CSR. The implicit
+// EachEntry calls f for every non-missing value of X, a *mat.Dense or *matrices.CSR. The implicit
 // zeros of a sparse matrix come last, one call per column with their number in times.
 func EachEntry(X mat.Matrix, f func(j int, v, times float64)) {
 	n, d := X.Dims()
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok {
 		dense := X.(*mat.Dense)
 		for i := range n {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Moments are accurate far from 0 and do not depend on blocks or storage; missing values are
@@ -30,7 +30,7 @@ func TestMoments(t *testing.T) {
 		sum.Merge(block)
 	}
 	ofSparse := design.NewMoments(3)
-	ofSparse.Compute(sparse.FromDense(X))
+	ofSparse.Compute(matrices.CSRFromDense(X))
 	for j := range 3 {
 		count, mean, square := 0.0, 0.0, 0.0
 		for i := range n {

@@ -2,8 +2,7 @@ package design
 
 import (
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -126,7 +125,7 @@ func SparseDot(columns []uint32, values, w []float64) float64 {
 // AddSquares computes dst[j] += Σ weights[i]·x[i,j]² in float64.
 func AddSquares(dst []float64, X mat.Matrix, weights []float64) {
 	switch x := X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		scale, _ := x.Shared()
 		for i, s := range weights {
 			columns, values := x.Row(i)
@@ -138,7 +137,7 @@ func AddSquares(dst []float64, X mat.Matrix, weights []float64) {
 				dst[j] += s * v * v
 			}
 		}
-	case *single.Dense:
+	case *matrices.Dense32:
 		for i, s := range weights {
 			for j, short := range x.Row(i) {
 				v := float64(short)

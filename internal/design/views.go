@@ -7,14 +7,13 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Native returns X if its type is supported by the solvers, otherwise a dense copy.
 func Native(X mat.Matrix) mat.Matrix {
 	switch X.(type) {
-	case *mat.Dense, *single.Dense, *sparse.CSR:
+	case *mat.Dense, *matrices.Dense32, *matrices.CSR:
 		return X
 	}
 	return mat.DenseCopyOf(X)
@@ -22,7 +21,7 @@ func Native(X mat.Matrix) mat.Matrix {
 
 // WithFloat64 calls f with X converted to float64 in a pooled buffer.
 func WithFloat64(X mat.Matrix, f func(mat.Matrix) error) error {
-	m, ok := X.(*single.Dense)
+	m, ok := X.(*matrices.Dense32)
 	if !ok {
 		return f(X)
 	}
@@ -36,7 +35,7 @@ func WithFloat64(X mat.Matrix, f func(mat.Matrix) error) error {
 
 // ToFloat64 returns a float64 copy of float32 rows, and other rows unchanged.
 func ToFloat64(X mat.Matrix) mat.Matrix {
-	m, ok := X.(*single.Dense)
+	m, ok := X.(*matrices.Dense32)
 	if !ok {
 		return X
 	}
@@ -46,7 +45,7 @@ func ToFloat64(X mat.Matrix) mat.Matrix {
 	return out
 }
 
-func widenDense(dst *mat.Dense, m *single.Dense) {
+func widenDense(dst *mat.Dense, m *matrices.Dense32) {
 	n, d := m.Dims()
 	kern.Parallel(n, max(1, 1<<15/d), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -76,7 +75,7 @@ func LeadingColumns(X mat.Matrix, cols int) mat.Matrix {
 	if d == cols {
 		return X
 	}
-	if m, ok := X.(*single.Dense); ok {
+	if m, ok := X.(*matrices.Dense32); ok {
 		return m.Leading(cols)
 	}
 	return X.(*mat.Dense).Slice(0, n, 0, cols)
@@ -89,14 +88,14 @@ func View(m *mat.Dense) kern.View[float64] {
 }
 
 // ViewFloat32 returns the kern view of a float32 matrix.
-func ViewFloat32(m *single.Dense) kern.View[float32] {
+func ViewFloat32(m *matrices.Dense32) kern.View[float32] {
 	n, d := m.Dims()
 	data, stride := m.Raw()
 	return kern.Dense(n, d, stride, data)
 }
 
 // SparseView returns the kern view of a sparse matrix.
-func SparseView(m *sparse.CSR) kern.Sparse[float64] {
+func SparseView(m *matrices.CSR) kern.Sparse[float64] {
 	n, d := m.Dims()
 	indptr, indices, values := m.Raw()
 	scale, shared := m.Shared()
@@ -119,9 +118,9 @@ func WriteRow(dst []float64, X mat.Matrix, i int) {
 	switch x := X.(type) {
 	case *mat.Dense:
 		copy(dst, x.RawRowView(i))
-	case *single.Dense:
+	case *matrices.Dense32:
 		Widen(dst, x.Row(i))
-	case *sparse.CSR:
+	case *matrices.CSR:
 		x.RowTo(dst, i)
 	default:
 		for j := range dst {
@@ -140,7 +139,7 @@ func Row(X mat.Matrix, i int, buffer []float64) []float64 {
 }
 
 // MapEntries returns m with every stored entry v of column j replaced by value(j, v).
-func MapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64) float64) (mat.Matrix, error) {
+func MapEntries(ctx context.Context, m *matrices.CSR, value func(j int, v float64) float64) (mat.Matrix, error) {
 	rows, cols := m.Dims()
 	indptr, indices, values := m.Raw()
 	shared, _ := m.Shared()
@@ -158,7 +157,7 @@ func MapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64)
 		}
 	}
 	if zeros == 0 {
-		return sparse.New(rows, cols, indptr, indices, out)
+		return matrices.NewCSR(rows, cols, indptr, indices, out)
 	}
 	starts, columns, kept := make([]int, rows+1), make([]uint32, 0, len(out)-zeros), out[:0]
 	for i := range rows {
@@ -169,5 +168,5 @@ func MapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64)
 		}
 		starts[i+1] = len(kept)
 	}
-	return sparse.New(rows, cols, starts, columns, kept)
+	return matrices.NewCSR(rows, cols, starts, columns, kept)
 }

@@ -9,7 +9,7 @@ import (
 
 	context "context"
 	datasets "github.com/bochner-ml/bochner/datasets"
-	single "github.com/bochner-ml/bochner/single"
+	matrices "github.com/bochner-ml/bochner/matrices"
 	transformer "github.com/bochner-ml/bochner/transformer"
 	mat "gonum.org/v1/gonum/mat"
 )
@@ -192,11 +192,11 @@ func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Sch
 type proxy_transformer_SingleTransformer struct {
 	Object           any
 	OutputWidth_     func(_proxy_obj_ any) int
-	TransformSingle_ func(_proxy_obj_ any, a0 context.Context, a1 *single.Dense, a2 mat.Matrix) error
+	TransformSingle_ func(_proxy_obj_ any, a0 context.Context, a1 *matrices.Dense32, a2 mat.Matrix) error
 }
 
 func (p *proxy_transformer_SingleTransformer) OutputWidth() int { return p.OutputWidth_(p.Object) }
-func (p *proxy_transformer_SingleTransformer) TransformSingle(a0 context.Context, a1 *single.Dense, a2 mat.Matrix) error {
+func (p *proxy_transformer_SingleTransformer) TransformSingle(a0 context.Context, a1 *matrices.Dense32, a2 mat.Matrix) error {
 	return p.TransformSingle_(p.Object, a0, a1, a2)
 }
 

@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -97,7 +97,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 		if err == nil { // a width without corresponding data
 			X := data.X
 			if _, cols := X.Dims(); m.Spec().Steps != nil && cols != pipeline.Find(m.Predictor).InputWidth() {
-				X = sparse.FromDense(X)
+				X = matrices.CSRFromDense(X)
 			}
 			if _, err := m.Predictor.Predict(ctx, X); err != nil {
 				t.Errorf("%v: %v", c.set, err)
@@ -131,7 +131,7 @@ func TestManyUnnamedColumns(t *testing.T) {
 		indices = append(indices, 1, uint32(wide-20+i))
 		indptr, y = append(indptr, len(indices)), append(y, float64(i%3))
 	}
-	X, err := sparse.New(20, wide, indptr, indices, slices.Repeat([]float64{1, 2}, 20))
+	X, err := matrices.NewCSR(20, wide, indptr, indices, slices.Repeat([]float64{1, 2}, 20))
 	if err != nil {
 		t.Fatal(err)
 	}

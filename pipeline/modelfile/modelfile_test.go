@@ -20,11 +20,11 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/samples"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -233,7 +233,7 @@ func TestAlign(t *testing.T) {
 	if got, err := m.Predictor.Predict(ctx, aligned.X); err != nil || !slices.Equal(got, want) {
 		t.Errorf("predictions differ (%v)", err)
 	}
-	other.X = sparse.FromDense(other.X)
+	other.X = matrices.CSRFromDense(other.X)
 	if aligned, err = m.Align(other); err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -81,7 +80,7 @@ func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	case "data-independent fits are equal":
 		f.Factor = float64(data.Rows())
 	case "sparse rows equal dense rows":
-		if _, ok := data.X.(*sparse.CSR); ok {
+		if _, ok := data.X.(*matrices.CSR); ok {
 			f.Factor = 5
 		}
 	}
@@ -394,7 +393,7 @@ func (f *doubled) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix)
 	return ctx.Err()
 }
 
-func (f *doubled) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+func (f *doubled) TransformSingle(ctx context.Context, dst *matrices.Dense32, X mat.Matrix) error {
 	Z, err := f.Transform(ctx, X)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -82,7 +82,7 @@ func (s *suite) singleMembers(family *transformer.Family, specs []transformer.Fi
 	seen := 0
 	for k, m := range family.Members {
 		width := f.Widths()[m.Map]
-		err := f.EachFloat32(context.Background(), s.Data.X, []int{m.Map}, func(which int, Z *single.Dense) error {
+		err := f.EachFloat32(context.Background(), s.Data.X, []int{m.Map}, func(which int, Z *matrices.Dense32) error {
 			if r, c := Z.Dims(); which != m.Map || r != n || c != width {
 				return fmt.Errorf("map %d makes %d×%d features in single precision of map %d, %d×%d", which, r, c, m.Map, n, width)
 			}
@@ -94,7 +94,7 @@ func (s *suite) singleMembers(family *transformer.Family, specs []transformer.Fi
 			if err != nil {
 				return err
 			}
-			want := single.New(n, width, nil)
+			want := matrices.NewDense32(n, width, nil)
 			if err := lone.(transformer.SingleTransformer).TransformSingle(context.Background(), want, s.Data.X); err != nil {
 				return err
 			}

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/internal/testing/snapshot"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -344,7 +344,7 @@ func refusesBadData(s *suite) {
 		if !math.IsNaN(v) || !s.Missing {
 			refuse(what, X, "row 3")
 			if !s.DenseOnly {
-				refuse(what+" in a sparse row", sparse.FromDense(X), "row 3")
+				refuse(what+" in a sparse row", matrices.CSRFromDense(X), "row 3")
 			}
 		}
 		if math.IsNaN(v) && !s.Missing {
@@ -370,7 +370,7 @@ func refusesAnotherWidth(s *suite) {
 	f := s.fit(s.Data)
 	n, d := s.Data.X.Dims()
 	wide := mat.NewDense(n, d+1, nil)
-	for what, X := range map[string]mat.Matrix{"wider": wide, "wider sparse": sparse.FromDense(wide),
+	for what, X := range map[string]mat.Matrix{"wider": wide, "wider sparse": matrices.CSRFromDense(wide),
 		"narrower": s.dense().Slice(0, n, 0, d-1)} {
 		if X == nil {
 			continue
@@ -422,7 +422,7 @@ func tagsAreTrue(s *suite) {
 		s.Errorf("tag InputWidth is %d, fitted to %d columns", width, s.Data.Cols())
 	}
 	Z := s.transform(f, s.Data.X)
-	if _, ok := Z.(*sparse.CSR); !ok && datasets.TagsOf(s.spec).SparseOutput {
+	if _, ok := Z.(*matrices.CSR); !ok && datasets.TagsOf(s.spec).SparseOutput {
 		s.Errorf("tag SparseOutput promises sparse features, got a %T", Z)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -17,7 +17,7 @@ func writesFloat32(s *suite) {
 	ctx := context.Background()
 	want := s.transform(f.(transformer.Transformer), s.Data.X)
 	n, width := want.Dims()
-	tile := single.New(n, width, nil)
+	tile := matrices.NewDense32(n, width, nil)
 	for i := range n {
 		for j := range tile.Row(i) {
 			tile.Row(i)[j] = float32(math.NaN())
@@ -27,7 +27,7 @@ func writesFloat32(s *suite) {
 		s.Fatalf("TransformSingle: %v", err)
 	}
 	s.equal(tile, want, s.Float32Tolerance, "TransformSingle writes what Transform returns, rounded")
-	for _, wrong := range []*single.Dense{nil, single.New(n+1, width, nil), single.New(n, width+1, nil)} {
+	for _, wrong := range []*matrices.Dense32{nil, matrices.NewDense32(n+1, width, nil), matrices.NewDense32(n, width+1, nil)} {
 		if err := f.TransformSingle(ctx, wrong, s.Data.X); err == nil {
 			s.Error("TransformSingle takes a tile of the wrong size")
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/testing/panictest"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -238,4 +238,4 @@ func bits(X mat.Matrix) []uint64 {
 }
 
 // sparseData returns the inputs as a CSR.
-func (s *suite) sparseData() *sparse.CSR { return sparse.FromDense(s.Data.X) }
+func (s *suite) sparseData() *matrices.CSR { return matrices.CSRFromDense(s.Data.X) }

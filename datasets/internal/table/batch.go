@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // batch is a batch of rows, which become blocks. Typed columns are decoded column by column and
@@ -41,7 +41,7 @@ type batch struct {
 
 	groups  []int
 	strings *textrows.Strings // of the text columns
-	csr     *sparse.CSR
+	csr     *matrices.CSR
 	kept    [][]string // passthrough strings row by row
 	err     error      // error that ended the pass
 }
@@ -177,10 +177,8 @@ func (b *batch) copyCells(p *columnPass) {
 
 // fill decodes rows until the batch is full or the file ends.
 func (b *batch) fill(ctx context.Context, p *columnPass, missing *unlabeledRows) error {
-	b.rows, b.invalid = 0, nil
-	for k := range b.entries {
-		b.entries[k] = b.entries[k][:0]
-	}
+	b.invalid = nil
+	b.clear()
 	for b.rows < b.capacity {
 		n, err := p.next(ctx, b.capacity-b.rows)
 		if err != nil || n == 0 {
@@ -201,6 +199,14 @@ func (b *batch) fill(ctx context.Context, p *columnPass, missing *unlabeledRows)
 		b.rows += len(b.lines)
 	}
 	return nil
+}
+
+// clear removes all rows.
+func (b *batch) clear() {
+	b.rows = 0
+	for k := range b.entries {
+		b.entries[k] = b.entries[k][:0]
+	}
 }
 
 // finish multiplies the weights of records and removes skipped and invalid rows.
@@ -345,7 +351,7 @@ func (b *batch) arrange() {
 }
 
 // sparseRows returns the entries as rows.
-func (b *batch) sparseRows() (*sparse.CSR, error) {
+func (b *batch) sparseRows() (*matrices.CSR, error) {
 	indptr := make([]int, b.rows+1)
 	for _, list := range b.entries {
 		for _, e := range list {
@@ -366,7 +372,7 @@ func (b *batch) sparseRows() (*sparse.CSR, error) {
 			}
 		}
 	}
-	return sparse.New(b.rows, len(b.source.schema.Columns), indptr, indices, values)
+	return matrices.NewCSR(b.rows, len(b.source.schema.Columns), indptr, indices, values)
 }
 
 // transposeRows writes rows from to to−1 of the columns row by row, in tiles that fit into the L1
@@ -517,7 +523,7 @@ func (s *source) readBatches(ctx context.Context, free <-chan *batch, ready chan
 			err = missing.err()
 		}
 		if err != nil || len(missing.list) > 0 {
-			b.rows = 0 // an error has no block
+			b.clear() // an error has no block
 		}
 		b.arrange()
 		b.err = cmp.Or(err, b.err)

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Rows are rows in memory, prepared for coordinate descent.
@@ -28,12 +27,12 @@ type Rows interface {
 func NewRows(ctx context.Context, r *design.Rows) (Rows, error) {
 	var out Rows
 	switch x := r.Set.X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		out = newSparseRows(x)
 	case *mat.Dense:
 		out = denseRows{Dense: x}
-	case *single.Dense:
-		out = float32Rows{Dense: x}
+	case *matrices.Dense32:
+		out = float32Rows{Dense32: x}
 	default:
 		out = denseRows{Dense: mat.DenseCopyOf(x)}
 	}
@@ -71,7 +70,7 @@ func (r denseRows) Add(i int, f float64, w []float64) { kern.Axpy(f, r.RawRowVie
 func (r denseRows) Square(i int) float64              { return kern.Dot(r.RawRowView(i), r.RawRowView(i)) }
 
 type float32Rows struct {
-	*single.Dense
+	*matrices.Dense32
 	complete
 }
 
@@ -103,13 +102,13 @@ type sparseRows struct {
 	left    []float64 // squared norm of the omitted entries of each row
 	width   int
 	number  []uint32 // of each column, or leftOut
-	from    *sparse.CSR
+	from    *matrices.CSR
 }
 
 // leftOut is the number of a column with at most one entry.
 const leftOut = math.MaxUint32
 
-func newSparseRows(m *sparse.CSR) *sparseRows {
+func newSparseRows(m *matrices.CSR) *sparseRows {
 	n, _ := m.Dims()
 	scale, shared := m.Shared()
 	if !shared {
@@ -139,7 +138,7 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 }
 
 // columnCounts returns the number of entries of each column.
-func columnCounts(m *sparse.CSR) []uint32 {
+func columnCounts(m *matrices.CSR) []uint32 {
 	n, d := m.Dims()
 	count := make([]uint32, d)
 	const some = 1 << 18 // columns; their counts fit in the cache

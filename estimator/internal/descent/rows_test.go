@@ -10,8 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Rows of every kind have the products, the norms and the weights of the dense rows; sparse ones although they
@@ -25,9 +24,9 @@ func TestRowsOfEveryKind(t *testing.T) {
 			dense.Set(i, random.IntN(d), 0.5)
 		}
 	}
-	csr := sparse.FromDense(dense)
+	csr := matrices.CSRFromDense(dense)
 	indptr, indices, _ := csr.Raw()
-	shared, err := sparse.NewShared(n, d, indptr, indices, 0.5)
+	shared, err := matrices.NewSharedCSR(n, d, indptr, indices, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func TestRowsOfEveryKind(t *testing.T) {
 			want[j] += beta[i] * v
 		}
 	}
-	for name, X := range map[string]mat.Matrix{"dense": dense, "float32": single.Copy(dense), "sparse": csr,
+	for name, X := range map[string]mat.Matrix{"dense": dense, "float32": matrices.CopyDense32(dense), "sparse": csr,
 		"shared": shared} {
 		all, err := design.FromSet(datasets.Set{X: X})
 		if err != nil {
@@ -54,7 +53,7 @@ func TestRowsOfEveryKind(t *testing.T) {
 			r.Add(i, b, w)
 		}
 		got, own := r.weights(w, beta), r.own()
-		if _, is := X.(*sparse.CSR); is != (own != nil) || is != (r.Width() < d) {
+		if _, is := X.(*matrices.CSR); is != (own != nil) || is != (r.Width() < d) {
 			t.Errorf("%s: %d columns, left out %v", name, r.Width(), own)
 		}
 		for j, v := range want {

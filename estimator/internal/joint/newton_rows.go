@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // tileRows is the number of rows mapped at a time.
@@ -69,7 +69,7 @@ func (m *mappedRows) storeFloat32(ctx context.Context, n, width int) error {
 	if len(s.float32Buffer) < n*width {
 		s.float32Buffer = make([]float32, n*width)
 	}
-	Z := single.New(n, width, s.float32Buffer[:n*width])
+	Z := matrices.NewDense32(n, width, s.float32Buffer[:n*width])
 	m.Z = Z
 	maps, ok := s.Maps.(batch.Float32Maps)
 	for p, part := range s.parts {
@@ -77,7 +77,7 @@ func (m *mappedRows) storeFloat32(ctx context.Context, n, width int) error {
 		var err error
 		if ok {
 			err = s.eachChunk(part, func(first int, X mat.Matrix) error {
-				return maps.EachFloat32(ctx, X, []int{m.which}, func(_ int, tile *single.Dense) error {
+				return maps.EachFloat32(ctx, X, []int{m.which}, func(_ int, tile *matrices.Dense32) error {
 					k, _ := tile.Dims()
 					for i := range k {
 						copy(Z.Row(at+first+i), tile.Row(i))
@@ -155,7 +155,7 @@ func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 	switch m.Z.(type) {
 	case *mat.Dense:
 		r.Each = inMemory
-	case *single.Dense:
+	case *matrices.Dense32:
 		r.Float32Rows = &design.Rows{N: r.N, Cols: width, Float32: true, Each: inMemory}
 	}
 	return r

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // mappedRidges is one call of FitMappedRidges.
@@ -64,7 +64,7 @@ const float64ChunkRows = 256
 // eachFloat64 calls f with rows [lo, hi) of Z in float64, in chunks if Z is float32.
 func eachFloat64(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
 	n, _ := Z.Dims()
-	m, ok := Z.(*single.Dense)
+	m, ok := Z.(*matrices.Dense32)
 	if !ok {
 		return f(0, n, Z)
 	}
@@ -77,7 +77,7 @@ func eachFloat64(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
 	return nil
 }
 
-// each maps a tile of rows for each group, to a *mat.Dense or *single.Dense.
+// each maps a tile of rows for each group, to a *mat.Dense or *matrices.Dense32.
 func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z mat.Matrix) error) error {
 	var float64Maps, float32Maps []int
 	for _, g := range groups {
@@ -111,7 +111,7 @@ func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z 
 	if len(float32Maps) == 0 {
 		return nil
 	}
-	return s.Maps.(batch.Float32Maps).EachFloat32(s.ctx, X, float32Maps, func(m int, Z *single.Dense) error {
+	return s.Maps.(batch.Float32Maps).EachFloat32(s.ctx, X, float32Maps, func(m int, Z *matrices.Dense32) error {
 		return yieldMap(m, true, func(width int) mat.Matrix { return Z.Leading(width) })
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // fittedModel is a candidate fitted on a fold.
@@ -72,7 +72,7 @@ func scoreBlocks(models []fittedModel, rows int) (blocks []*scoreBlock) {
 func (b *scoreBlock) score(Z mat.Matrix, first int) {
 	n, _ := Z.Dims()
 	out := kern.Dense(n, b.columns, b.columns, b.scores[first*b.columns:])
-	if m, ok := Z.(*single.Dense); ok {
+	if m, ok := Z.(*matrices.Dense32); ok {
 		b.scoreSingle(out, design.ViewFloat32(m).Slice(0, n, 0, b.width))
 		return
 	}

@@ -18,7 +18,7 @@ type Points struct {
 	scale     float64
 }
 
-// NewPoints returns the rows of X, a *mat.Dense or *sparse.CSR, in a frame.
+// NewPoints returns the rows of X, a *mat.Dense or *matrices.CSR, in a frame.
 func NewPoints(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix) *Points {
 	return &Points{kernel: k, frame: f, rows64: pairwise.NewRows[float64](f, X), rows32: pairwise.NewRows[float32](f, X)}
 }

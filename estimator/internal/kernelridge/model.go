@@ -34,7 +34,7 @@ func kernelOf(name string, shape spectral.Shape) (*pairwise.Kernel, error) {
 // Model is f(x) = Σ a_i k(x, x_i) + b.
 type Model struct {
 	KernelParams
-	X         mat.Matrix // *mat.Dense or *sparse.CSR
+	X         mat.Matrix // *mat.Dense or *matrices.CSR
 	Dual      []float64  // rows × outputs
 	Intercept []float64
 	Report    solve.Report
@@ -56,8 +56,8 @@ func (m *Model) Prepare() error {
 // scoredRows is the number of rows scored together.
 const scoredRows = 4096
 
-// Scores writes f of the rows of X to dst, rows × outputs. X is a *mat.Dense, *single.Dense or
-// *sparse.CSR; float32 rows are converted to float64.
+// Scores writes f of the rows of X to dst, rows × outputs. X is a *mat.Dense, *matrices.Dense32 or
+// *matrices.CSR; float32 rows are converted to float64.
 func (m *Model) Scores(ctx context.Context, dst []float64, X mat.Matrix) error {
 	return m.points.scores(ctx, dst, X, m.Dual, m.Intercept)
 }

@@ -62,7 +62,7 @@ func RestoreOwnFeatures(name kernel.Name, stored landmarks.Stored) (*OwnFeatures
 	return &OwnFeatures{f, k}, err
 }
 
-// Transform writes the features of new rows, a *mat.Dense or *sparse.CSR, to dst.
+// Transform writes the features of new rows, a *mat.Dense or *matrices.CSR, to dst.
 func (f *OwnFeatures) Transform(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.Float64(ctx, design.View(dst), f.Kernel.NewRows(X))
 }

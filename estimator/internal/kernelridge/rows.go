@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Rows are finite training rows with a kernel and its γ.
@@ -20,7 +20,7 @@ type Rows struct {
 	Kernel *pairwise.Kernel
 	Name   kernel.Name
 	Gamma  []float64  // by input
-	X      mat.Matrix // *mat.Dense or *sparse.CSR
+	X      mat.Matrix // *mat.Dense or *matrices.CSR
 
 	largest float64 // magnitude of an entry
 }
@@ -105,7 +105,7 @@ func (r *Rows) Frame(selection mat.Matrix) (pairwise.Frame, error) {
 // eachEntry calls f with all entries, for sparse rows the stored ones.
 func eachEntry(X mat.Matrix, f func(v float64)) {
 	n, d := X.Dims()
-	m, isSparse := X.(*sparse.CSR)
+	m, isSparse := X.(*matrices.CSR)
 	shared, isShared := 0.0, false
 	if isSparse {
 		shared, isShared = m.Shared()

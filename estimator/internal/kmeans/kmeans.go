@@ -120,7 +120,7 @@ func (m *Model) ordered() *Model {
 	return &out
 }
 
-// Assign writes the number of the nearest center of each row of X, a *mat.Dense, *single.Dense or *sparse.CSR.
+// Assign writes the number of the nearest center of each row of X, a *mat.Dense, *matrices.Dense32 or *matrices.CSR.
 func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 	n := len(dst)
 	near := newNearest(m.Centers, m.Cols)

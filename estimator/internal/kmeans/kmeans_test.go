@@ -13,8 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // blobs draws rows around some centers, closer than they are wide.
@@ -108,7 +107,7 @@ func TestBruteForce(t *testing.T) {
 		n, d, k := 3000, 3, 7
 		X := blobs(seed, n, d, 4)
 		X.Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, X)
-		narrow := single.Copy(X)
+		narrow := matrices.CopyDense32(X)
 		weights := make([]float64, n)
 		for i := range n {
 			weights[i] = float64((i*7)%4) / 2
@@ -116,7 +115,7 @@ func TestBruteForce(t *testing.T) {
 		first := slices.Clone(X.RawMatrix().Data[:k*d])
 		const passes = 12
 		want, _ := plainLloyd(X, weights, slices.Clone(first), passes)
-		for name, A := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "float32": narrow} {
+		for name, A := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X), "float32": narrow} {
 			s := Spec{Clusters: k, MaxIter: passes}
 			sums := &Sums{spec: s, cols: d, turn: 1, stop: 0, near: newNearest(first, d), found: newFound(k, d),
 				bounds: newBounds(n)}

@@ -7,8 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // nearest finds the two nearest centers of a row.
@@ -66,8 +65,8 @@ type comparison struct {
 // rows are rows of one of the kinds that the solvers know.
 type rows struct {
 	dense  *mat.Dense
-	narrow *single.Dense
-	csr    *sparse.CSR
+	narrow *matrices.Dense32
+	csr    *matrices.CSR
 	sparse kern.Sparse[float64]
 }
 
@@ -75,9 +74,9 @@ func rowsOf(X any) rows {
 	switch x := X.(type) {
 	case *mat.Dense:
 		return rows{dense: x}
-	case *single.Dense:
+	case *matrices.Dense32:
 		return rows{narrow: x}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		return rows{csr: x, sparse: design.SparseView(x)}
 	}
 	panic("kmeans: rows of an unknown kind")

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // sample keeps the rows with the smallest keys. A key is a hash of the row, so equal rows have
@@ -182,7 +182,7 @@ func (s *sample) set() datasets.Set {
 			columns, values = append(columns, r.columns...), append(values, r.values...)
 			indptr = append(indptr, len(columns))
 		}
-		X, err := sparse.New(len(s.rows), s.cols, indptr, columns, values)
+		X, err := matrices.NewCSR(len(s.rows), s.cols, indptr, columns, values)
 		if err != nil {
 			panic(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // centeredRows is a data set in memory with x̃_i = √s_i·(x_i − x̄), ỹ_i = √s_i·(y_i − ȳ), for the
@@ -19,9 +19,9 @@ import (
 // centered implicitly.
 type centeredRows struct {
 	n, cols, targets int
-	x                []float64   // n × cols, x̃; nil for sparse rows
-	sparse           *sparse.CSR // x
-	y                []float64   // n × targets, ỹ
+	x                []float64     // n × cols, x̃; nil for sparse rows
+	sparse           *matrices.CSR // x
+	y                []float64     // n × targets, ỹ
 	mean, targetMean []float64
 	weights          []float64
 	total            float64
@@ -58,7 +58,7 @@ func (p *Problem) readCentered(ctx context.Context) (*centeredRows, error) {
 	}
 	scaleRows(c.y, t, c.weights)
 	take := c.setDense
-	if _, ok := r.Set.X.(*sparse.CSR); ok {
+	if _, ok := r.Set.X.(*matrices.CSR); ok {
 		take = c.setSparse
 	}
 	if !take(ctx, r.Set.X, p.Intercept) {
@@ -88,7 +88,7 @@ func (c *centeredRows) setDense(ctx context.Context, X mat.Matrix, intercept boo
 
 // setSparse stores sparse rows and reports whether all inputs are finite.
 func (c *centeredRows) setSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
-	c.sparse = X.(*sparse.CSR)
+	c.sparse = X.(*matrices.CSR)
 	if n, _ := X.Dims(); n != c.n {
 		c.sparse = c.sparse.Select(c.rowIndex)
 	}
@@ -157,7 +157,7 @@ func (c *centeredRows) kernel(ctx context.Context) ([]float64, error) {
 
 // addSparseKernel adds the lower triangle of XXᵀ to k. It visits the nonzeros of row i and, by
 // column, those of rows up to i. Columns of c_j entries cost Σ_j c_j²/2 products.
-func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
+func addSparseKernel(ctx context.Context, k []float64, X *matrices.CSR) {
 	n, cols := X.Dims()
 	entry := func(values []float64, at int) float64 {
 		if values == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // minPreconditionedSize is the number of dense rows and of columns from which CG uses the Nyström
@@ -134,7 +133,7 @@ func (c *ridgeCG) solveByKernel() (w []float64, report solve.Report, err error) 
 			return nil, report, err
 		}
 		set := *gathered.Set
-		set.X = sparse.FromDense(design.ToFloat64(set.X))
+		set.X = matrices.CSRFromDense(design.ToFloat64(set.X))
 		if p.rows, err = design.FromSet(set); err != nil {
 			return nil, report, err
 		}
@@ -373,7 +372,7 @@ const widenChunk = 256
 // eachFloat64 calls f with rows [lo, hi) of X in float64, in chunks if X is float32.
 func eachFloat64(X mat.Matrix, f func(lo, hi int, X mat.Matrix) error) error {
 	n, _ := X.Dims()
-	float32Rows, ok := X.(*single.Dense)
+	float32Rows, ok := X.(*matrices.Dense32)
 	if !ok {
 		return f(0, n, X)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // diagonalMoments are moments with only the diagonal of the Gram matrix, for conjugate gradients.
@@ -76,7 +76,7 @@ func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
 	m.addTargets(weighted, y, weights, n)
 	right, cross := kern.Dense(n, m.targets, m.targets, weighted), kern.Dense(d, m.targets, m.targets, m.cross)
 	switch x := X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		design.AddSquares(m.diagonal, X, weights)
 		kern.SparseMulVecT(m.sum, design.SparseView(x), weights, true)
 		kern.SparseMulT(cross, design.SparseView(x), right, true)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // fusedProduct sums XᵀS(Xw + offset) over dense rows X with weights S, for all outputs together.
@@ -24,7 +24,7 @@ func newFusedProduct(w, offset []float64) *fusedProduct {
 // add adds rows; nil weights are ones.
 func (b *fusedProduct) add(X mat.Matrix, weights []float64) {
 	product := &b.product64
-	_, isFloat32 := X.(*single.Dense)
+	_, isFloat32 := X.(*matrices.Dense32)
 	if isFloat32 {
 		product = &b.product32
 	}

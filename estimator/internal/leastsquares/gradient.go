@@ -8,8 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Gradient accumulates Σ s·x·e and Σ s·e with e = y − xᵀw − offset, for any number of weight
@@ -31,7 +30,7 @@ func NewGradient(cols, columns int) *Gradient {
 // weights are ones.
 func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	k := g.Columns
-	if float32Rows, ok := X.(*single.Dense); ok {
+	if float32Rows, ok := X.(*matrices.Dense32); ok {
 		if k < design.MinGEMMOutputs {
 			g.addFloat32(design.ViewFloat32(float32Rows), y, w, offset, weights)
 			return
@@ -52,7 +51,7 @@ func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, se
 	scores := design.Borrow[float64](n * k)
 	defer scores.Release()
 	inner, in, out := kern.Dense(n, k, k, scores.Data), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
-	csr, scattered := X.(*sparse.CSR)
+	csr, scattered := X.(*matrices.CSR)
 	var dense kern.View[float64]
 	if scattered {
 		kern.SparseMul(inner, design.SparseView(csr), in, false)

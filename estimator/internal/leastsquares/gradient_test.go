@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // The float32 gradient equals that of the rows in float64, for few and many columns, with the same
@@ -17,7 +17,7 @@ func TestGradientOfRowsInSinglePrecision(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const n, d = float32BlockRows + 2*float32ChunkRows + 3, 37
 	rng := rand.New(rand.NewPCG(5, 6))
-	x, weights := single.New(n, d, nil), make([]float64, n)
+	x, weights := matrices.NewDense32(n, d, nil), make([]float64, n)
 	for i := range n {
 		weights[i] = rng.Float64()
 		for j := range d {

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Moments are weighted sums of products of rows, the sufficient statistics of ridge regression.
@@ -113,7 +112,7 @@ func (m *Moments) addTargets(weighted, y, weights []float64, n int) {
 // addInputs adds the sums that depend on inputs. ones reports that all weights are 1.
 func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights []float64, ones bool) error {
 	n, d := X.Dims()
-	if csr, ok := X.(*sparse.CSR); ok && m.shift == nil {
+	if csr, ok := X.(*matrices.CSR); ok && m.shift == nil {
 		if err := m.addSparseGram(ctx, csr, weights); err != nil {
 			return err
 		}
@@ -128,7 +127,7 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 		m.addSums(design.View(dense), weighted, weights)
 		return addGram(ctx, kern.Dense(d, d, d, m.Gram), design.View(dense), weights, ones)
 	}
-	if float32Rows, ok := X.(*single.Dense); ok {
+	if float32Rows, ok := X.(*matrices.Dense32); ok {
 		return m.addFloat32(ctx, float32Rows, weighted, weights, ones)
 	}
 	// Tiles need little memory and cost no extra time.
@@ -149,7 +148,7 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 
 // addFloat32 adds float32 rows. Products are summed in float32 within blocks of rows and in float64
 // over blocks. Column sums are float64.
-func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, weights []float64, ones bool) error {
+func (m *Moments) addFloat32(ctx context.Context, X *matrices.Dense32, weighted, weights []float64, ones bool) error {
 	m.Float32 = true
 	n, d := X.Dims()
 	weights32 := design.Borrow[float32](n)
@@ -254,7 +253,7 @@ func (m *Moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
 }
 
 // addSparseGram adds the outer products of sparse rows.
-func (m *Moments) addSparseGram(ctx context.Context, X *sparse.CSR, weights []float64) error {
+func (m *Moments) addSparseGram(ctx context.Context, X *matrices.CSR, weights []float64) error {
 	n, d := X.Dims()
 	scale, _ := X.Shared()
 	for i := range n {
@@ -314,7 +313,7 @@ func (m *Moments) chooseShift(X mat.Matrix, y, weights []float64) {
 		}
 		needed = needed || mean[j] != 0
 	}
-	if _, isSparse := X.(*sparse.CSR); needed && !isSparse {
+	if _, isSparse := X.(*matrices.CSR); needed && !isSparse {
 		m.shift = mean
 	}
 }

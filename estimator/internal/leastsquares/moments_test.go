@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // far returns rows whose first column has a large mean relative to its deviation.
@@ -115,7 +115,7 @@ func TestMomentsOfSparseRows(t *testing.T) {
 		y[2*i], y[2*i+1], w[i] = rng.NormFloat64(), rng.NormFloat64(), rng.Float64()
 	}
 	thin := NewMoments(4, 2, true)
-	if err := thin.Add(context.Background(), sparse.FromDense(x), y, w); err != nil {
+	if err := thin.Add(context.Background(), matrices.CSRFromDense(x), y, w); err != nil {
 		t.Fatal(err)
 	}
 	sameSolution(t, "sparse", thin, sums(x, y, w, 0, 30), 1e-10)

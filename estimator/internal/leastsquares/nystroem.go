@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Bounds of the rank of a preconditioner: a share of the columns, so that it costs a fraction of
@@ -77,7 +77,7 @@ func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
 		rows, list := kern.Dense(hi-lo, d, d, rounded.Data), sampled.Data[:(hi-lo)*k]
-		if float32Rows, ok := X.(*single.Dense); ok {
+		if float32Rows, ok := X.(*matrices.Dense32); ok {
 			rows = design.ViewFloat32(float32Rows).Slice(lo, hi, 0, d)
 			s.gatherColumns(list, rows, s.mean, rowWeights(weights, lo, hi-lo))
 		} else {

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // waves returns n rows of d cosines of a few inputs, with a decaying spectrum and nonzero means,
@@ -79,7 +79,7 @@ func (s blocks) Blocks(_ context.Context, yield func(datasets.Set) error) error 
 	for lo := 0; lo < s.Rows(); lo += 100 {
 		block := s.Slice(lo, min(lo+100, s.Rows()))
 		if s.short {
-			block.X = single.Copy(block.X)
+			block.X = matrices.CopyDense32(block.X)
 		}
 		if err := yield(block); err != nil {
 			return err
@@ -141,7 +141,7 @@ func TestPreconditionedEqualsFactor(t *testing.T) {
 						set.X = shifted(data.X.(*mat.Dense), 20)
 					}
 					if kind == "single" {
-						set.X = single.Copy(data.X)
+						set.X = matrices.CopyDense32(data.X)
 					}
 					src := set.Source()
 					if kind == "both" {

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // For powers of numbers in [0, 1], of condition 1e12, the Cholesky solution is inaccurate.
@@ -73,7 +73,7 @@ func TestCoarseRowsAreSummedOnce(t *testing.T) {
 		wide   bool
 	}{"smooth": {1, true}, "rough": {300, false}} {
 		rng := rand.New(rand.NewPCG(3, 4))
-		x, y := single.New(n, d, nil), make([]float64, n)
+		x, y := matrices.NewDense32(n, d, nil), make([]float64, n)
 		frequency, phase := make([]float64, d), make([]float64, d)
 		for j := range d {
 			frequency[j], phase[j] = c.spread*rng.NormFloat64(), 2*math.Pi*rng.Float64()

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/single"
 )
 
 // checkedRows are float32 rows of different kinds, whose sums round differently.
@@ -32,7 +32,7 @@ func TestCheckIsAboveRoundingError(t *testing.T) {
 	ctx := context.Background()
 	for name, value := range checkedRows {
 		rng := rand.New(rand.NewPCG(8, 9))
-		x, y := single.New(n, d, nil), make([]float64, n*targets)
+		x, y := matrices.NewDense32(n, d, nil), make([]float64, n*targets)
 		for i := range n {
 			for j := range d {
 				x.Row(i)[j] = float32(value(rng, i, j))
@@ -133,7 +133,7 @@ func TestCheckFindsErrors(t *testing.T) {
 	const n, d = 700, 33
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, y, weights := single.New(n, d, nil), make([]float64, n), make([]float64, n)
+	x, y, weights := matrices.NewDense32(n, d, nil), make([]float64, n), make([]float64, n)
 	m, c, parts := NewMoments(d, 1, true), newRoundingCheck(d), newRoundingCheck(d)
 	for i := range n {
 		for j := range d {
@@ -191,7 +191,7 @@ func ofTargets(y []float64, targets int) func(first int, b datasets.Set) ([]floa
 }
 
 // solvedInDouble returns float64 sums of rows with one target, and the weights.
-func solvedInDouble(t *testing.T, x *single.Dense, y []float64, alpha float64) (sums *Moments, w []float64) {
+func solvedInDouble(t *testing.T, x *matrices.Dense32, y []float64, alpha float64) (sums *Moments, w []float64) {
 	t.Helper()
 	ctx := context.Background()
 	_, d := x.Dims()
@@ -214,7 +214,7 @@ func TestCheckedRowsAreReadOnce(t *testing.T) {
 	const n, d, alpha = 500, 494, 1e-3
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 5))
-	x, y := single.New(n, d, nil), make([]float64, n)
+	x, y := matrices.NewDense32(n, d, nil), make([]float64, n)
 	for i := range n {
 		for j := range d {
 			x.Row(i)[j] = float32(rng.NormFloat64())
@@ -264,7 +264,7 @@ func TestCheckKeepsSumsOfColumnsOfAllLengths(t *testing.T) {
 	const n, d, alpha = 4000, 30, 1e-3
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(4, 5))
-	x, y := single.New(n, d, nil), make([]float64, n)
+	x, y := matrices.NewDense32(n, d, nil), make([]float64, n)
 	for i := range n {
 		for j := range d {
 			x.Row(i)[j] = float32(rng.NormFloat64() * math.Pow(10, -4*float64(j)/d))

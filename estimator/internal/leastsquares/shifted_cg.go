@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // SolveAlphas solves (X̃X̃ᵀ + alpha·I)a = ỹ on sparse rows in memory for all alpha > 0 by shifted
@@ -295,7 +295,7 @@ func newRowKernel(d *centeredRows, centered bool) *rowKernel {
 }
 
 // placeEntries stores every entry at its position.
-func (k *rowKernel) placeEntries(x *sparse.CSR, next []int, entries int, shared bool) {
+func (k *rowKernel) placeEntries(x *matrices.CSR, next []int, entries int, shared bool) {
 	k.rows = make([]uint32, entries)
 	if !shared {
 		k.values = make([]float64, entries)

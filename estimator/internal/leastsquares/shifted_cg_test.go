@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // thinRows are sparse rows, fewer than their columns, with several targets and weights, some of
@@ -32,11 +32,11 @@ func thinRows(t *testing.T, shared bool) *design.Rows {
 		data.Weights[i] = float64(i%4) / 2
 		data.Targets.SetRow(i, []float64{X.At(i, 0) + rng.NormFloat64(), 7 + X.At(i, 1)})
 	}
-	thin := sparse.FromDense(X)
+	thin := matrices.CSRFromDense(X)
 	if shared {
 		indptr, indices, _ := thin.Raw()
 		var err error
-		if thin, err = sparse.NewShared(n, d, indptr, indices, 0.25); err != nil {
+		if thin, err = matrices.NewSharedCSR(n, d, indptr, indices, 0.25); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -53,7 +53,7 @@ func eachTile(ctx context.Context, maps []fourier.Map, X mat.Matrix, yield func(
 	return nil
 }
 
-// Scores writes the outputs for the rows of X, a *mat.Dense or *sparse.CSR, to dst, rows × outputs.
+// Scores writes the outputs for the rows of X, a *mat.Dense or *matrices.CSR, to dst, rows × outputs.
 // The outputs of a row do not depend on the other rows, bit for bit.
 func (m *Model) Scores(ctx context.Context, dst []float64, X mat.Matrix) error {
 	q := len(m.Intercept)

@@ -62,7 +62,7 @@ type Spec struct {
 
 // Data contains the training rows and their targets.
 type Data struct {
-	X       mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
+	X       mat.Matrix // n×d, a *mat.Dense or *matrices.CSR
 	Y       []float64  // n×Outputs
 	Outputs int
 	Weights []float64 // n, all positive

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // small is a spec for d inputs.
@@ -69,7 +69,7 @@ func TestSlopeAgainstDifferences(t *testing.T) {
 			data, s := drawn(c.loss, n, d, c.q), small(d)
 			s.Layers, s.HeldOut = c.layers, 0
 			if c.thin {
-				data.X = sparse.FromDense(data.X)
+				data.X = matrices.CSRFromDense(data.X)
 			}
 			tr, err := newTraining[float64](ctx, s, data)
 			if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // bySlopes computes the relevance by central differences of the outputs at all rows, for targets of
@@ -70,7 +70,7 @@ func TestRelevanceAgainstDifferences(t *testing.T) {
 		data, s := drawn(c.loss, 200, 4, c.q), small(4)
 		s.Layers = c.layers
 		if c.thin {
-			data.X = sparse.FromDense(data.X)
+			data.X = matrices.CSRFromDense(data.X)
 		}
 		m, err := s.Fit(context.Background(), data)
 		if err != nil {

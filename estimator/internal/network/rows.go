@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // rows contains the training rows in precision T.
@@ -26,7 +26,7 @@ func newRows[T kern.Float](data Data, center []float64) *rows[T] {
 	for i, w := range data.Weights {
 		r.weight[i] = T(w * float64(n) / total)
 	}
-	if m, ok := data.X.(*sparse.CSR); ok {
+	if m, ok := data.X.(*matrices.CSR); ok {
 		from := design.SparseView(m)
 		r.entries = &kern.Sparse[T]{Rows: n, Cols: d, Indptr: from.Indptr, Indices: from.Indices, Scale: T(from.Scale)}
 		if from.Values != nil {

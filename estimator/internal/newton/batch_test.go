@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // A batch with sampled preconditioners has the solutions of independent problems, for several C,
@@ -90,7 +90,7 @@ func TestSamplesLeadToTheSameMinima(t *testing.T) {
 // tooLarge has rows that overflow float32.
 func tooLarge(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	n, d := X.Dims()
-	large := single.New(n, d, nil)
+	large := matrices.NewDense32(n, d, nil)
 	for i := range n {
 		for j := range large.Row(i) {
 			large.Row(i)[j] = float32(math.Inf(1))

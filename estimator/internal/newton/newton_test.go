@@ -12,8 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // classes returns rows of k overlapping classes with weights, some of them 0.
@@ -34,7 +33,7 @@ func classes(n, d, k int) (*mat.Dense, *design.Labels) {
 
 // rounding is leading with float32 rows in addition.
 func rounding(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
-	blurred := single.Copy(X)
+	blurred := matrices.CopyDense32(X)
 	return func(width int) *design.Rows {
 		both := *leading(t, X)(width)
 		var err error
@@ -198,7 +197,7 @@ func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 func TestGradientIsTheDerivative(t *testing.T) {
 	const n, d = 40, 3
 	X, l := classes(n, d, 3)
-	for name, m := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
+	for name, m := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X)} {
 		rows, err := design.FromSet(datasets.Set{X: m})
 		if err != nil {
 			t.Fatal(err)

@@ -5,8 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // A scoreUpdate replaces the scores of some rows, outputs × rows, by f(scores) and adds to values.
@@ -31,9 +30,9 @@ func (p *pass) start(x, out, values []float64) {
 // add adds the rows of a block whose first row has number first.
 func (p *pass) add(X mat.Matrix, first int, f scoreUpdate) {
 	switch m := X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		p.addSparse(m, first, f)
-	case *single.Dense:
+	case *matrices.Dense32:
 		p.addDense(&p.product32, m, first, f)
 	case *mat.Dense:
 		p.addDense(&p.product64, m, first, f)
@@ -88,7 +87,7 @@ func (p *pass) end() {
 	p.product32, p.product64 = nil, nil
 }
 
-func (p *pass) addSparse(X *sparse.CSR, first int, f scoreUpdate) {
+func (p *pass) addSparse(X *matrices.CSR, first int, f scoreUpdate) {
 	n, d := X.Dims()
 	k := p.outputs
 	buffer := design.Borrow[float64](n * k)

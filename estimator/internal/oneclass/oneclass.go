@@ -17,8 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Task contains the parameters of the problem.
@@ -42,7 +41,7 @@ type Plane struct {
 // minNorm is the threshold of ½‖w‖², relative to the mean of ‖z‖², below which there is no hyperplane.
 const minNorm = 1e-9
 
-// Fit finds the plane for rows in memory, a *mat.Dense, *single.Dense or *sparse.CSR, with weights or nil.
+// Fit finds the plane for rows in memory, a *mat.Dense, *matrices.Dense32 or *matrices.CSR, with weights or nil.
 func (t Task) Fit(ctx context.Context, X mat.Matrix, weights []float64) (*Plane, error) {
 	s, err := t.begin(ctx, X, weights)
 	if err != nil {
@@ -141,11 +140,11 @@ func (s *state) addRow(dst []float64, i int, f float64) {
 	switch x := s.X.(type) {
 	case *mat.Dense:
 		kern.Axpy(f, x.RawRowView(i), dst)
-	case *single.Dense:
+	case *matrices.Dense32:
 		for j, v := range x.Row(i) {
 			dst[j] += f * float64(v)
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		columns, values := x.Row(i)
 		scale, _ := x.Shared()
 		for p, j := range columns {
@@ -179,13 +178,13 @@ func (s *state) margins(ctx context.Context, dst, w []float64) error {
 					dst[i] = kern.Dot(x.RawRowView(i), w)
 				}
 			})
-		case *single.Dense:
+		case *matrices.Dense32:
 			kern.Parallel(hi-lo, max(1, 1<<14/s.d), func(from, to int) {
 				for i := lo + from; i < lo+to; i++ {
 					dst[i] = kern.DotMixed(x.Row(i), w)
 				}
 			})
-		case *sparse.CSR:
+		case *matrices.CSR:
 			kern.SparseMulVec(dst[lo:hi], design.SparseView(x.Slice(lo, hi)), w, false)
 		}
 	}
@@ -298,7 +297,7 @@ func (s *state) improve(ctx context.Context, list []int) error {
 func (s *state) products(ctx context.Context, list []int) (kern.View[float64], error) {
 	r := len(list)
 	out := kern.Dense(r, r, r, make([]float64, r*r))
-	csr, ok := s.X.(*sparse.CSR)
+	csr, ok := s.X.(*matrices.CSR)
 	if !ok {
 		hold := design.Borrow[float64](r * s.d)
 		defer hold.Release()

@@ -8,8 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // features returns rows with a common direction, so that a hyperplane separates them from the
@@ -114,7 +113,7 @@ func TestKindsAndWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, A := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "float32": single.Copy(X)} {
+	for name, A := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X), "float32": matrices.CopyDense32(X)} {
 		got, err := task.Fit(context.Background(), A, weights)
 		if err != nil {
 			t.Fatal(err)

@@ -14,8 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Fit runs a learner over rows. Rows in memory are shuffled before each epoch. Rows of a stream are
@@ -306,12 +305,12 @@ func inStorage(X mat.Matrix, form Storage) mat.Matrix {
 	X = design.Native(X)
 	switch form {
 	case Sparse:
-		if _, ok := X.(*sparse.CSR); !ok {
-			return sparse.FromDense(mat.DenseCopyOf(X))
+		if _, ok := X.(*matrices.CSR); !ok {
+			return matrices.CSRFromDense(mat.DenseCopyOf(X))
 		}
 	case Float32:
-		if _, ok := X.(*single.Dense); !ok {
-			return single.Copy(X)
+		if _, ok := X.(*matrices.Dense32); !ok {
+			return matrices.CopyDense32(X)
 		}
 	default:
 		if _, ok := X.(*mat.Dense); !ok {

@@ -5,8 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Storage is the storage type of rows.
@@ -41,9 +40,9 @@ type Rows struct {
 // rowsOf returns the rows of a matrix of a supported type.
 func rowsOf(X mat.Matrix) Rows {
 	switch m := X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		return Rows{Storage: Sparse, Sparse: design.SparseView(m)}
-	case *single.Dense:
+	case *matrices.Dense32:
 		return Rows{Storage: Float32, Single: design.ViewFloat32(m)}
 	}
 	return Rows{Dense: design.View(X.(*mat.Dense))}

@@ -14,8 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func losses() map[string]Loss {
@@ -147,7 +146,7 @@ func TestFormsCutsAndCores(t *testing.T) {
 			Batch: 33, Intercept: true}
 		fit := Fit{Epochs: 4, Patience: 9, Shuffle: true, Seed: 7, ValidationShare: 0.1}
 		thin, short := data, data
-		thin.X, short.X = sparse.FromDense(data.X), single.Copy(data.X)
+		thin.X, short.X = matrices.CSRFromDense(data.X), matrices.CopyDense32(data.X)
 		var want []float64
 		for _, form := range []struct {
 			name      string
@@ -223,7 +222,7 @@ func TestResume(t *testing.T) {
 	for _, form := range []string{"dense", "sparse"} {
 		data := made(400, 6, 3)
 		if form == "sparse" {
-			data.X = sparse.FromDense(data.X)
+			data.X = matrices.CSRFromDense(data.X)
 		}
 		r, err := design.FromSet(data)
 		if err != nil {
@@ -260,8 +259,8 @@ func TestResume(t *testing.T) {
 func TestStepsMakeNoGarbage(t *testing.T) {
 	for _, outputs := range []int{1, 4} {
 		data := made(64, 30, outputs)
-		for form, X := range map[string]mat.Matrix{"dense": data.X, "float32": single.Copy(data.X),
-			"sparse": sparse.FromDense(data.X)} {
+		for form, X := range map[string]mat.Matrix{"dense": data.X, "float32": matrices.CopyDense32(data.X),
+			"sparse": matrices.CSRFromDense(data.X)} {
 			x := rowsOf(X)
 			l := New(Plan{Loss: SquaredHinge(), Cols: 30, Outputs: outputs, Storage: x.Storage, L2: 0.01, L1: 0.01, Alpha: 0.01,
 				Rate: "auto", Average: true, Batch: 64, Intercept: true})

@@ -26,7 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Task is the specification of the computation.
@@ -192,7 +192,7 @@ func eachChunk(ctx context.Context, block datasets.Set, f func(lo int, X mat.Mat
 
 // addProducts computes dst += Xᵀ·B.
 func addProducts(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		kern.SparseMulT(dst, design.SparseView(m), b, true)
 		return
 	}
@@ -201,7 +201,7 @@ func addProducts(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 
 // Multiply computes dst = X·B.
 func Multiply(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		kern.SparseMul(dst, design.SparseView(m), b, false)
 		return
 	}

@@ -13,8 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // sample draws rows that are not negative.
@@ -59,7 +58,7 @@ func TestAgainstDecomposition(t *testing.T) {
 		want := eigen.Values(nil)
 		var vectors mat.Dense
 		eigen.VectorsTo(&vectors)
-		for name, A := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "float32": single.Copy(X)} {
+		for name, A := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X), "float32": matrices.CopyDense32(X)} {
 			r, err := design.FromSet(datasets.Set{X: A, Weights: weights})
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +91,7 @@ func TestCores(t *testing.T) {
 
 func sameForAllCores(t *testing.T, n, d int) {
 	X, weights := sample(n, d)
-	r, err := design.FromSet(datasets.Set{X: sparse.FromDense(X), Weights: weights})
+	r, err := design.FromSet(datasets.Set{X: matrices.CSRFromDense(X), Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type Matrix struct {
 	clock    int
 }
 
-// NewMatrix returns the kernel matrix of the rows of X, a *mat.Dense or *sparse.CSR, in the frame of
+// NewMatrix returns the kernel matrix of the rows of X, a *mat.Dense or *matrices.CSR, in the frame of
 // the kernel and its γ. It caches up to the given bytes, but at least the rows of a working set. A panic of a
 // registered kernel is an error.
 func NewMatrix(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix, cacheBytes int64) (*Matrix, error) {

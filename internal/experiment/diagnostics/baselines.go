@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -60,7 +60,7 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task, deci
 			out = constant.byCost(out, costs(classes), classes)
 		}
 	}
-	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > maxInputs {
+	if _, isSparse := train.X.(*matrices.CSR); !isSparse && train.Cols() > maxInputs {
 		return out, nil
 	}
 	linear := Linear(train.Shape(), task)

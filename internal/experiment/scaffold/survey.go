@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // survey is a pass over all rows of a file.
@@ -270,7 +270,7 @@ func (s *survey) read(ctx context.Context) error {
 	}
 	err = train.Blocks(ctx, func(block datasets.Set) error {
 		s.rows += block.Rows()
-		if rows, ok := block.X.(*sparse.CSR); ok {
+		if rows, ok := block.X.(*matrices.CSR); ok {
 			s.sparse = true
 			s.spread(rows)
 			s.count(schema.Classes(), block.Y)
@@ -415,7 +415,7 @@ func (s *survey) count(classes []string, y []float64) {
 }
 
 // spread adds up entries and their squares.
-func (s *survey) spread(X *sparse.CSR) {
+func (s *survey) spread(X *matrices.CSR) {
 	rows, cols := X.Dims()
 	shared, _ := X.Shared()
 	s.sums = append(s.sums, make([]float64, max(cols-len(s.sums), 0))...)

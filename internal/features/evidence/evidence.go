@@ -33,12 +33,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Problem is a set of rows, targets and frequencies.
 type Problem struct {
-	X           mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
+	X           mat.Matrix // n×d, a *mat.Dense or *matrices.CSR
 	Y           *mat.Dense // n×outputs, each of mean 0
 	Frequencies *mat.Dense // d×m, for unit scales; [Minimize] sets its own
 	Group       []int      // d, index of the scale of each input; nil for one scale per input
@@ -118,7 +118,7 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	_, m := p.Frequencies.Dims()
 	o := &Objective[T]{Problem: p, n: n, m: m, D: 2 * m, q: q}
 	switch X := p.X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		o.entries = sparseToPrecision[T](X)
 	case *mat.Dense:
 		o.x = toPrecision[T](X)
@@ -166,7 +166,7 @@ func toPrecision[T kern.Float](m *mat.Dense) kern.View[T] {
 	return out
 }
 
-func sparseToPrecision[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
+func sparseToPrecision[T kern.Float](m *matrices.CSR) *kern.Sparse[T] {
 	from := design.SparseView(m)
 	to := kern.Sparse[T]{Rows: from.Rows, Cols: from.Cols, Indptr: from.Indptr, Indices: from.Indices,
 		Scale: T(from.Scale)}

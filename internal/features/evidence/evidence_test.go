@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func matrix(rows [][]float64) *mat.Dense {
@@ -87,8 +87,8 @@ func TestGradientAgainstDifferences(t *testing.T) {
 	for name, change := range map[string]func(p *Problem){
 		"evidence":       func(*Problem) {},
 		"leave one out":  func(p *Problem) { p.LeaveOneOut = true },
-		"sparse":         func(p *Problem) { p.X = sparse.FromDense(p.X.(*mat.Dense)) },
-		"sparse, shared": func(p *Problem) { p.X, p.LeaveOneOut = sparse.FromDense(p.X.(*mat.Dense)), true },
+		"sparse":         func(p *Problem) { p.X = matrices.CSRFromDense(p.X.(*mat.Dense)) },
+		"sparse, shared": func(p *Problem) { p.X, p.LeaveOneOut = matrices.CSRFromDense(p.X.(*mat.Dense)), true },
 		"groups":         func(p *Problem) { p.Group = []int{1, 0, 1, 2, 3, 3} },
 	} {
 		for _, n := range []int{15, 90} {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Product is the covariance of a product of kernels of groups of inputs, or of a mean of products with
@@ -53,7 +53,7 @@ type distances struct {
 func (d distances) row(i int) []float32 { return d.lower[i*(i-1)/2 : i*(i+1)/2] }
 
 // NewProduct returns the mean of products with the given weights, in which each list of terms is the factors
-// of one, with metric Squared or L1, of the rows of X, a *mat.Dense or *sparse.CSR. Terms are numbered through.
+// of one, with metric Squared or L1, of the rows of X, a *mat.Dense or *matrices.CSR. Terms are numbered through.
 func NewProduct(ctx context.Context, X mat.Matrix, products [][]*pairwise.Kernel, weights []float64,
 	groups []Group) (*Product, error) {
 	n, _ := X.Dims()
@@ -79,7 +79,7 @@ func NewProduct(ctx context.Context, X mat.Matrix, products [][]*pairwise.Kernel
 		}
 		own, k := new(rowblock.Picker).Columns(X, g.Inputs), terms[g.Term]
 		// Far from the origin squared distances lose digits; only dense rows are centered.
-		if m, ok := own.(*sparse.CSR); ok && 4*m.NNZ() >= n*len(g.Inputs) {
+		if m, ok := own.(*matrices.CSR); ok && 4*m.NNZ() >= n*len(g.Inputs) {
 			own = m.Dense()
 		}
 		factor := make([]float64, len(g.Inputs))

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // mixed returns the product of a gaussian, a laplacian and a Matérn kernel of four groups of five inputs
@@ -28,7 +28,7 @@ func mixed(t *testing.T, n int) (p *Product, X *mat.Dense, value func(point []fl
 	groups := []Group{{Term: 0, Scale: 0, Inputs: []int{0, 2}, Factor: 0.5},
 		{Term: 1, Scale: 1, Inputs: []int{1}, Factor: 2},
 		{Term: 2, Scale: 2, Inputs: []int{3}, Factor: 1}, {Term: 0, Scale: 3, Inputs: []int{4}, Factor: 1}}
-	p, err := NewProduct(context.Background(), sparse.FromDense(X), [][]*pairwise.Kernel{kernels}, []float64{1}, groups)
+	p, err := NewProduct(context.Background(), matrices.CSRFromDense(X), [][]*pairwise.Kernel{kernels}, []float64{1}, groups)
 	if err != nil {
 		t.Fatal(err)
 	}

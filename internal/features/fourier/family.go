@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Family contains maps of the same draws. Maps with uniform column scales share one projection of
@@ -100,7 +100,7 @@ func (f *Family) Limit(which []int) float64 {
 	return limit
 }
 
-// Each maps the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit, by the
+// Each maps the rows of X, a *mat.Dense or *matrices.CSR without values beyond the limit, by the
 // selected maps, and passes the features of each map to yield, in a matrix that is reused. X should
 // be a tile of rows: Each stores a projection and the features.
 func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
@@ -157,7 +157,7 @@ func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
 	switch m := X.(type) {
 	case *mat.Dense:
 		kern.Mul(angles, design.View(m), base, false)
-	case *sparse.CSR:
+	case *matrices.CSR:
 		kern.SparseMul(angles, design.SparseView(m), base, false)
 	}
 }

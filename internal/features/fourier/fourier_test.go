@@ -10,8 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // rowsOf returns n×d numbers, some of them 0.
@@ -29,11 +28,11 @@ func rowsOf(n, d int) *mat.Dense {
 }
 
 // onesOf returns X with ones in place of nonzero entries, as sparse rows with a shared value.
-func onesOf(t *testing.T, X *mat.Dense) (*sparse.CSR, *mat.Dense) {
+func onesOf(t *testing.T, X *mat.Dense) (*matrices.CSR, *mat.Dense) {
 	t.Helper()
-	indptr, indices, _ := sparse.FromDense(X).Raw()
+	indptr, indices, _ := matrices.CSRFromDense(X).Raw()
 	n, d := X.Dims()
-	S, err := sparse.NewShared(n, d, indptr, indices, 1)
+	S, err := matrices.NewSharedCSR(n, d, indptr, indices, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +66,8 @@ func TestFeaturesAreCosines(t *testing.T) {
 		for name, c := range map[string]struct {
 			rows mat.Matrix
 			as   *mat.Dense
-		}{"dense": {X, X}, "sparse": {sparse.FromDense(X), X}, "shared": {ones, filled}} {
-			double, narrow := mat.NewDense(n, f.Width(), nil), single.New(n, f.Width(), nil)
+		}{"dense": {X, X}, "sparse": {matrices.CSRFromDense(X), X}, "shared": {ones, filled}} {
+			double, narrow := mat.NewDense(n, f.Width(), nil), matrices.NewDense32(n, f.Width(), nil)
 			if err := f.Float64.Transform(ctx, design.View(double), c.rows); err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +149,7 @@ func TestFamilyMakesEachMap(t *testing.T) {
 			if !c.family.Projects() || c.family.Limit([]int{1}) > c.maps[1].Float64.Limit {
 				t.Error("the family has no projection, or takes more than its map")
 			}
-			for _, rows := range []mat.Matrix{X, sparse.FromDense(X)} {
+			for _, rows := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 				seen := 0
 				err := c.family.Each(ctx, rows, []int{2, 0, 1}, func(i int, Z mat.Matrix) error {
 					seen++
@@ -201,7 +200,7 @@ func TestFarInputsInSinglePrecision(t *testing.T) {
 				}
 				for _, f := range []*Map{&whole, &some} {
 					want := mat.NewDense(n, f.Width(), nil)
-					got, alone := single.New(n, f.Width(), nil), single.New(1, f.Width(), nil)
+					got, alone := matrices.NewDense32(n, f.Width(), nil), matrices.NewDense32(1, f.Width(), nil)
 					if err := f.Float64.Transform(ctx, design.View(want), X); err != nil {
 						t.Fatal(err)
 					}

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Rounded is the arithmetic of a map in one precision.
@@ -96,7 +96,7 @@ func (f *Rounded[T]) norm() T {
 	return T(math.Sqrt(2 / float64(f.m)))
 }
 
-// Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR without values beyond
+// Transform writes the features of the rows of X, a *mat.Dense or *matrices.CSR without values beyond
 // the limit, to dst.
 func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matrix) error {
 	for lo := 0; lo < dst.Rows; lo += tileRows {
@@ -112,7 +112,7 @@ func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matr
 		switch x := X.(type) {
 		case *mat.Dense:
 			f.mapDense(to, design.View(x).Slice(lo, hi, 0, f.omega.Rows))
-		case *sparse.CSR:
+		case *matrices.CSR:
 			f.mapSparse(to, design.SparseView(x), lo, hi)
 		}
 	}

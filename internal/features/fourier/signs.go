@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Signs are the random signs of structured frequencies,
@@ -150,7 +150,7 @@ func (f *fast[T]) pad(to []T, x mat.Matrix, i int) {
 		for j, v := range x.RawRowView(i) {
 			to[j] = f.scale[j] * T(v)
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		columns, values := x.Row(i)
 		shared, one := x.Shared()
 		for k, j := range columns {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestStructuredAgainstReference compares angles for given signs with explicit matrix products in
@@ -82,7 +82,7 @@ func TestStructuredFeatures(t *testing.T) {
 		for name, c := range map[string]struct {
 			rows mat.Matrix
 			as   *mat.Dense
-		}{"dense": {X, X}, "sparse": {sparse.FromDense(X), X}, "shared": {ones, filled}} {
+		}{"dense": {X, X}, "sparse": {matrices.CSRFromDense(X), X}, "shared": {ones, filled}} {
 			double, single := mat.NewDense(n, f.Width(), nil), make([]float32, n*f.Width())
 			if err := f.Float64.Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), double.RawMatrix().Data),
 				c.rows); err != nil {

@@ -103,7 +103,7 @@ func (f *Family) Domain() (constraint string, violated func(v float64) bool) {
 // NewRows returns new rows as the maps take them; see [pairwise.Kernel.NewRows].
 func (f *Family) NewRows(X mat.Matrix) mat.Matrix { return f.maps[0].kernel.NewRows(X) }
 
-// Each maps the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit, by the
+// Each maps the rows of X, a *mat.Dense or *matrices.CSR without values beyond the limit, by the
 // selected maps, and passes the features of each map to yield, in a matrix that is reused. X should
 // be a tile of rows: Each stores the distances of each group and the features.
 func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {

@@ -49,7 +49,7 @@ func Limit(k *pairwise.Kernel, factors []float64, landmarks mat.Matrix) float64 
 	return pairwise.Limit[float64](k.Frame(factors, landmarks))
 }
 
-// NewMap returns the map of landmarks, a *mat.Dense or *sparse.CSR, for a kernel of inputs
+// NewMap returns the map of landmarks, a *mat.Dense or *matrices.CSR, for a kernel of inputs
 // multiplied by factors. kept lists the retained landmarks: the features of the others are linearly
 // dependent on theirs.
 func NewMap(ctx context.Context, k *pairwise.Kernel, factors []float64, landmarks mat.Matrix) (f *Map, kept []int,
@@ -106,7 +106,7 @@ func (f *Map) Limit(short bool) float64 {
 	return pairwise.Limit[float64](f.frame)
 }
 
-// Float64 writes the features of the rows of X, a *mat.Dense or *sparse.CSR without values beyond
+// Float64 writes the features of the rows of X, a *mat.Dense or *matrices.CSR without values beyond
 // the limit, to dst.
 func (f *Map) Float64(ctx context.Context, dst kern.View[float64], X mat.Matrix) error {
 	return transform(ctx, f, &f.float64, dst, X)

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func mapOf(t *testing.T, k *pairwise.Kernel, gamma float64, lm mat.Matrix) (*Map, []int) {
@@ -69,14 +68,14 @@ func TestMapIsTheKernelThroughLandmarks(t *testing.T) {
 		got.Mul(Z, Z.T())
 		far(t, name, &got, &want, 1e-8)
 
-		short := single.New(200, 70, make([]float32, 200*70))
+		short := matrices.NewDense32(200, 70, make([]float32, 200*70))
 		if err := f.Float32(forever, design.ViewFloat32(short), X); err != nil {
 			t.Fatal(err)
 		}
 		far(t, name+" in float32", short, Z, 2e-3)
-		far(t, name+" of sparse rows", features(t, f, sparse.FromDense(X)), Z, 1e-9)
-		again, _ := mapOf(t, k, 1, sparse.FromDense(lm))
-		far(t, name+" of sparse landmarks", features(t, again, sparse.FromDense(X)), Z, 1e-6)
+		far(t, name+" of sparse rows", features(t, f, matrices.CSRFromDense(X)), Z, 1e-9)
+		again, _ := mapOf(t, k, 1, matrices.CSRFromDense(lm))
+		far(t, name+" of sparse landmarks", features(t, again, matrices.CSRFromDense(X)), Z, 1e-6)
 	}
 }
 
@@ -121,7 +120,7 @@ func TestDependentLandmarksAreLeftOut(t *testing.T) {
 // TestFamilySharesDistances checks that the features of a family equal those of its maps.
 func TestFamilySharesDistances(t *testing.T) {
 	X, lm := clusters(150, 4, 4), clusters(90, 4, 5)
-	for _, A := range []mat.Matrix{X, sparse.FromDense(X)} {
+	for _, A := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 		var maps []*Map
 		var kepts [][]int
 		for _, name := range []string{"gaussian", "exponential", "laplacian", "cauchy", "gaussian", "rational_quadratic"} {
@@ -181,7 +180,7 @@ func TestSample(t *testing.T) {
 	}
 	want := draw(60, 1000, 7, X)
 	far(t, "blocks", draw(60, 37, 7, X), want, 0)
-	far(t, "sparse", draw(60, 64, 7, sparse.FromDense(X)), want, 0)
+	far(t, "sparse", draw(60, 64, 7, matrices.CSRFromDense(X)), want, 0)
 	far(t, "nested", draw(20, 10, 7, X), want.(*mat.Dense).Slice(0, 20, 0, 1), 0)
 	if n, _ := draw(5000, 100, 7, X).Dims(); n != 1000 {
 		t.Errorf("%d of 1000 rows", n)

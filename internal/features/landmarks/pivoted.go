@@ -220,7 +220,7 @@ func (p *pivoting[T]) take(ctx context.Context, taken []int, factor kern.View[T]
 	return nil
 }
 
-// Choose returns the numbers of up to most rows of X, a *mat.Dense or *sparse.CSR, that [Pivoted]
+// Choose returns the numbers of up to most rows of X, a *mat.Dense or *matrices.CSR, that [Pivoted]
 // takes as pivots under a kernel whose inputs are multiplied by factors: in float32, or where that
 // overflows in float64.
 func Choose(ctx context.Context, k *pairwise.Kernel, factors []float64, X mat.Matrix, most int, seed uint64) ([]int,

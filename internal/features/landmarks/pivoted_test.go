@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 var forever = context.Background()
@@ -61,7 +61,7 @@ func matrixOf(t *testing.T, k *pairwise.Kernel, x, y pairwise.Rows[float64]) *ma
 // and that the residual has the trace Rest.
 func TestPivotedFactors(t *testing.T) {
 	X := clusters(400, 4, 1)
-	for _, A := range []mat.Matrix{X, sparse.FromDense(X)} {
+	for _, A := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 		for _, name := range []string{"gaussian", "laplacian", "exponential"} {
 			k := kernelOf(t, name)
 			x := rowsOf[float64](k, A, 0.4)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Sample is some of the rows that were added, each set of them as likely as any other, in a random order. Every row
@@ -35,7 +35,7 @@ func NewSample(size int, seed uint64) *Sample {
 	return &Sample{size: size, key: spectral.Scramble(seed + 0x9e3779b97f4a7c15*purpose), limit: ^uint64(0)}
 }
 
-// Add takes the rows of X, a *mat.Dense or *sparse.CSR.
+// Add takes the rows of X, a *mat.Dense or *matrices.CSR.
 func (s *Sample) Add(X mat.Matrix) {
 	n, d := X.Dims()
 	for i := range n {
@@ -51,7 +51,7 @@ func (s *Sample) Add(X mat.Matrix) {
 
 // rowOf copies a row.
 func rowOf(X mat.Matrix, i, d int) mat.Matrix {
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		return m.Select([]int{i})
 	}
 	row := make([]float64, d)
@@ -71,17 +71,17 @@ func (s *Sample) cut() {
 	}
 }
 
-// Rows returns the sample: a *sparse.CSR where all rows are sparse, else a *mat.Dense.
+// Rows returns the sample: a *matrices.CSR where all rows are sparse, else a *mat.Dense.
 func (s *Sample) Rows() mat.Matrix {
 	s.cut()
-	var parts []*sparse.CSR
+	var parts []*matrices.CSR
 	for _, r := range s.rows {
-		if m, ok := r.row.(*sparse.CSR); ok {
+		if m, ok := r.row.(*matrices.CSR); ok {
 			parts = append(parts, m)
 		}
 	}
 	if len(parts) == len(s.rows) {
-		return sparse.Concat(parts)
+		return matrices.ConcatCSR(parts)
 	}
 	_, d := s.rows[0].row.Dims()
 	out := mat.NewDense(len(s.rows), d, nil)
@@ -91,9 +91,9 @@ func (s *Sample) Rows() mat.Matrix {
 	return out
 }
 
-// Take returns the rows of X, a *mat.Dense or *sparse.CSR, in the order of a list.
+// Take returns the rows of X, a *mat.Dense or *matrices.CSR, in the order of a list.
 func Take(X mat.Matrix, list []int) mat.Matrix {
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		return m.Select(list)
 	}
 	_, d := X.Dims()

@@ -8,14 +8,14 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Stored is a map as a file keeps it: landmarks of one kind, and the lower triangle of L row by row.
 type Stored struct {
 	Dense  *mat.Dense
-	Sparse *sparse.CSR
+	Sparse *matrices.CSR
 	Factor []float64
 }
 
@@ -25,7 +25,7 @@ func (f *Map) Stored() Stored {
 	switch m := f.Landmarks.(type) {
 	case *mat.Dense:
 		s.Dense = m
-	case *sparse.CSR:
+	case *matrices.CSR:
 		s.Sparse = m
 	}
 	m := f.Width()
@@ -102,7 +102,7 @@ func finite(X mat.Matrix, limit float64) bool {
 		}
 		return true
 	}
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		_, _, values := m.Raw()
 		shared, _ := m.Shared()
 		return within(values) && within([]float64{shared})

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // productKernel is a product of kernels of columns with a weight.
@@ -127,7 +127,7 @@ func separable(k *Kernel) bool {
 // denseColumns reports which columns of sparse rows have at least a quarter of all entries, nil for
 // dense rows.
 func denseColumns(X mat.Matrix) []bool {
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok {
 		return nil
 	}
@@ -146,7 +146,7 @@ func denseColumns(X mat.Matrix) []bool {
 // selectDense returns some columns of X as a dense matrix.
 func selectDense(X mat.Matrix, index []int) mat.Matrix {
 	X = new(rowblock.Picker).Columns(X, index)
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		return m.Dense()
 	}
 	return X
@@ -165,7 +165,7 @@ func (r *Rows[T]) prepareBlocks(b *blocks, X mat.Matrix, lo, hi int) {
 			continue
 		}
 		own := picker.Columns(X, b.flat[i].index)
-		if m, ok := own.(*sparse.CSR); ok && !b.sparse[i] {
+		if m, ok := own.(*matrices.CSR); ok && !b.sparse[i] {
 			own = m.Dense()
 		}
 		r.blocks[i].Prepare(b.frames[i], own, 0, r.n)

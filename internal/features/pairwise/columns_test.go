@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestKernelOfColumns checks kernels of columns against sums of products of their terms, written out, on
@@ -70,7 +70,7 @@ func TestKernelOfColumns(t *testing.T) {
 			t.Fatalf("%s: unknown kernel %s", name, c.kernel)
 		}
 		ones := []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
-		for form, rows := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
+		for form, rows := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X)} {
 			f := k.Frame(k.Factors(ones), rows)
 			x64, x32 := NewRows[float64](f, rows), NewRows[float32](f, rows)
 			got := mat.NewDense(n, n, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // ownSpectral is the spectral kernel of one without γ: every γ is 1, and a rule needs no rows.
@@ -31,7 +31,7 @@ func ownKernel(name string) (*Kernel, bool) {
 // Gram returns the kernel of the precomputed values of training rows, of which row i of X has those with
 // all training rows, and unit vectors in place of the rows. ids are the row numbers of rows that were
 // selected from others, whose columns are selected too; nil for all rows.
-func (k *Kernel) Gram(ctx context.Context, X mat.Matrix, ids []int) (*Kernel, *sparse.CSR, error) {
+func (k *Kernel) Gram(ctx context.Context, X mat.Matrix, ids []int) (*Kernel, *matrices.CSR, error) {
 	gram, _ := k.NewRows(design.ToFloat64(design.Native(X))).(*mat.Dense)
 	n, d := gram.Dims()
 	if ids == nil && n != d {
@@ -64,7 +64,7 @@ func (k *Kernel) Gram(ctx context.Context, X mat.Matrix, ids []int) (*Kernel, *s
 // NewRows returns new rows of a kernel of precomputed values as dense rows, because sparse rows are
 // training rows, and the rows of other kernels as they are.
 func (k *Kernel) NewRows(X mat.Matrix) mat.Matrix {
-	if m, ok := X.(*sparse.CSR); ok && k.Metric == Precomputed {
+	if m, ok := X.(*matrices.CSR); ok && k.Metric == Precomputed {
 		return m.Dense()
 	}
 	return X
@@ -158,12 +158,12 @@ func RefuseNegative(k *Kernel, err error) error {
 }
 
 // units returns unit vectors of d columns: rows that a kernel of precomputed values knows by their number.
-func units(ids []int, d int) *sparse.CSR {
+func units(ids []int, d int) *matrices.CSR {
 	indptr, indices := make([]int, len(ids)+1), make([]uint32, len(ids))
 	for i, id := range ids {
 		indptr[i+1], indices[i] = i+1, uint32(id)
 	}
-	out, err := sparse.NewShared(len(ids), d, indptr, indices, 1)
+	out, err := matrices.NewSharedCSR(len(ids), d, indptr, indices, 1)
 	if err != nil {
 		panic(err) // of numbers that are not below d
 	}
@@ -172,7 +172,7 @@ func units(ids []int, d int) *sparse.CSR {
 
 // IsUnits reports whether X are unit vectors.
 func IsUnits(X mat.Matrix) bool {
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok {
 		return false
 	}
@@ -210,7 +210,7 @@ type ownRows struct {
 func (r *Rows[T]) prepareOwn(k *Kernel, X mat.Matrix, lo, hi int) {
 	own := &ownRows{function: k.function, values: make([][]float64, 0, hi-lo)}
 	r.own, r.norms = own, nil
-	if m, ok := X.(*sparse.CSR); ok && k.Metric == Precomputed {
+	if m, ok := X.(*matrices.CSR); ok && k.Metric == Precomputed {
 		own.units = make([]int, 0, hi-lo)
 		for i := lo; i < hi; i++ {
 			columns, _ := m.Row(i)

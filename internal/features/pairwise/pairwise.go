@@ -30,7 +30,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Frame makes inputs comparable: x becomes Factor ∘ (x − Center).
@@ -57,7 +57,7 @@ func (k *Kernel) Frame(factor []float64, X mat.Matrix) Frame {
 		f.blocks = newBlocks(k, factor, X)
 		return f
 	}
-	if _, ok := X.(*sparse.CSR); ok || n == 0 || k.Metric >= Chi2 {
+	if _, ok := X.(*matrices.CSR); ok || n == 0 || k.Metric >= Chi2 {
 		return f
 	}
 	f.Center = make([]float64, d)
@@ -127,7 +127,7 @@ type workspace[T kern.Float] struct {
 	starts []int
 }
 
-// NewRows returns the rows of X, a *mat.Dense or *sparse.CSR, in the frame.
+// NewRows returns the rows of X, a *mat.Dense or *matrices.CSR, in the frame.
 func NewRows[T kern.Float](f Frame, X mat.Matrix) Rows[T] {
 	var r Rows[T]
 	n, _ := X.Dims()
@@ -153,7 +153,7 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 		return
 	}
 	r.norms = resized(&r.buf.norms, r.n)
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if r.isSparse = ok && f.Center == nil; r.isSparse {
 		r.compress(f, design.SparseView(m), lo, hi)
 		return

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // shapes lists all kernels with their computation of values.
@@ -80,7 +80,7 @@ func largestError[T kern.Float](t *testing.T, k *Kernel, want *mat.Dense, A, B m
 	m, _ := B.Dims()
 	factor := k.Factors(factors(d))
 	frame := new(Kernel).Frame(factor, A)
-	if _, ok := B.(*sparse.CSR); ok {
+	if _, ok := B.(*matrices.CSR); ok {
 		frame.Center = nil
 	}
 	x, y := NewRows[T](frame, A), NewRows[T](frame, B)
@@ -102,7 +102,7 @@ func largestError[T kern.Float](t *testing.T, k *Kernel, want *mat.Dense, A, B m
 func TestMatrixIsTheKernel(t *testing.T) {
 	for _, size := range [][3]int{{9, 12, 3}, {150, 530, 21}} {
 		X, Y := sample(size[0], size[2], 1), sample(size[1], size[2], 1)
-		S, U := sparse.FromDense(X), sparse.FromDense(Y)
+		S, U := matrices.CSRFromDense(X), matrices.CSRFromDense(Y)
 		for _, s := range shapes {
 			k, ok := NewKernel(s.name, shapeOf(s.nu, s.alpha))
 			if !ok {
@@ -137,7 +137,7 @@ func TestEqualRows(t *testing.T) {
 		X.Set(2, j, -X.At(0, j))
 	}
 	for _, metric := range []Metric{Squared, L1} {
-		for _, A := range []mat.Matrix{X, sparse.FromDense(X)} {
+		for _, A := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 			frame := Frame{Factor: factors(40)}
 			testEqual(t, NewRows[float64](frame, A), metric)
 			testEqual(t, NewRows[float32](frame, A), metric)
@@ -273,7 +273,7 @@ func testGradients(t *testing.T, k *Kernel, n, m, d, outputs int) {
 		}
 		return total
 	}
-	for _, Z := range []mat.Matrix{Y, sparse.FromDense(Y)} {
+	for _, Z := range []mat.Matrix{Y, matrices.CSRFromDense(Y)} {
 		got := gradientsOf[float64](t, k, factor, X, Z, alpha)
 		for c := range got {
 			for i := range n {
@@ -378,7 +378,7 @@ func TestLimit(t *testing.T) {
 // TestNoAllocations checks that tiles do not allocate.
 func TestNoAllocations(t *testing.T) {
 	X := sample(64, 20, 1)
-	for _, A := range []mat.Matrix{X, sparse.FromDense(X)} {
+	for _, A := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
 		k, _ := NewKernel("exponential", spectral.Shape{})
 		frame := new(Kernel).Frame(factors(20), A)
 		y := NewRows[float32](frame, A)

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // products are the kernels that are not shift-invariant, by their definitions for γ by input.
@@ -56,7 +56,7 @@ func TestProductKernels(t *testing.T) {
 		want.Apply(func(i, j int, _ float64) float64 { return exact(gamma, X.RawRowView(i), Y.RawRowView(j)) }, want)
 		scale := mat.Max(want)
 		frame := k.Frame(k.Factors(gamma), X)
-		for _, pair := range [][2]mat.Matrix{{X, Y}, {sparse.FromDense(X), sparse.FromDense(Y)}} {
+		for _, pair := range [][2]mat.Matrix{{X, Y}, {matrices.CSRFromDense(X), matrices.CSRFromDense(Y)}} {
 			checkValues[float64](t, k, frame, pair[0], pair[1], want, 1e-13*scale)
 			checkValues[float32](t, k, frame, pair[0], pair[1], want, 2e-6*scale)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestSparsePairs checks all pairs of sparse rows against dense ones, among them equal, nearly equal and empty
@@ -30,7 +30,7 @@ func TestSparsePairs(t *testing.T) {
 		X.Set(8, j, X.At(3, j)*(1+1e-7))
 	}
 	frame := Frame{Factor: factors(d)}
-	x, x32 := NewRows[float64](frame, sparse.FromDense(X)), NewRows[float32](frame, sparse.FromDense(X))
+	x, x32 := NewRows[float64](frame, matrices.CSRFromDense(X)), NewRows[float32](frame, matrices.CSRFromDense(X))
 	dense := NewRows[float64](frame, X)
 	for _, metric := range []Metric{Squared, L1, Dot, Cosine} {
 		got, want := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
@@ -72,7 +72,7 @@ func BenchmarkSparsePairs(b *testing.B) {
 			X.Set(i, int(d*math.Pow(rng.Float64(), 3)), rng.Float64())
 		}
 	}
-	x := NewRows[float64](Frame{Factor: factors(d)}, sparse.FromDense(X))
+	x := NewRows[float64](Frame{Factor: factors(d)}, matrices.CSRFromDense(X))
 	dst := kern.Dense(TileRows, n, n, make([]float64, TileRows*n))
 	for _, metric := range []Metric{Squared, L1} {
 		b.Run([]string{"squared", "l1"}[metric], func(b *testing.B) {

@@ -21,7 +21,7 @@ import (
 
 // Sample is some rows with their targets as numbers.
 type Sample struct {
-	X mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
+	X mat.Matrix // n×d, a *mat.Dense or *matrices.CSR
 	Y *mat.Dense // n×outputs, each of mean 0, together of mean square 1
 
 	Units []float64 // divisor of each target

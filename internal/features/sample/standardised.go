@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // widestDense is the maximum number of entries for which sparse rows are converted to dense ones.
@@ -23,7 +23,7 @@ const widestDense = 1 << 24
 func Standardized(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64,
 	error) {
 	n, d := X.Dims()
-	m, isSparse := X.(*sparse.CSR)
+	m, isSparse := X.(*matrices.CSR)
 	if isSparse && n*d <= widestDense {
 		X, isSparse = m.Dense(), false
 	}

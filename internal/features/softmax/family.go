@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Family contains maps of the same draws. Maps with uniform column scales share one projection of
@@ -51,7 +51,7 @@ func (f *Family) Limit(which []int) float64 {
 	return limit
 }
 
-// Each maps the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit, by the
+// Each maps the rows of X, a *mat.Dense or *matrices.CSR without values beyond the limit, by the
 // selected maps, and passes the features of each map to yield, in a matrix that is reused. X should
 // be a tile of rows: Each stores a projection and the features. The error is that of the context or
 // of yield, or an [OverflowError].
@@ -104,7 +104,7 @@ func (f *Family) project(projection kern.View[float64], squares []float64, X mat
 		for i := range squares {
 			squares[i] = kern.Dot(x.RawRowView(i), x.RawRowView(i))
 		}
-	case *sparse.CSR:
+	case *matrices.CSR:
 		kern.SparseMul(projection, design.SparseView(x), omega, false)
 		for i := range squares {
 			_, values := x.Row(i)

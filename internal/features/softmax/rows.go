@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // OverflowError reports that a feature of a row is too large.
@@ -27,7 +27,7 @@ func (e *OverflowError) Error() string {
 // tileRows is the number of rows mapped between two checks of the context.
 const tileRows = 2048
 
-// Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond
+// Transform writes the features of the rows of X, a *mat.Dense or *matrices.CSR with no number beyond
 // the limit, to dst. The error is the context's or an [OverflowError].
 func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matrix) error {
 	d := f.Inputs()
@@ -41,7 +41,7 @@ func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matr
 		switch x := X.(type) {
 		case *mat.Dense:
 			err = f.mapDense(ctx, tile, design.View(x).Slice(lo, hi, 0, d), lo)
-		case *sparse.CSR:
+		case *matrices.CSR:
 			err = f.mapSparse(tile, design.SparseView(x), lo, hi)
 		}
 		if err != nil {

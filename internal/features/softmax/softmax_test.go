@@ -14,8 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 var background = context.Background()
@@ -74,13 +73,13 @@ func TestFeaturesAreExponentials(t *testing.T) {
 	const n, d, m = tileRows + 70, 5, 37
 	f := mapOf(t, "orthogonal", 7, m, []float64{0.3, 1, 0.7, 0.5, 1.2})
 	X := rowsOf(n, d, 0.8)
-	indptr, indices, _ := sparse.FromDense(X).Raw()
-	ones, err := sparse.NewShared(n, d, indptr, indices, 0.5)
+	indptr, indices, _ := matrices.CSRFromDense(X).Raw()
+	ones, err := matrices.NewSharedCSR(n, d, indptr, indices, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, rows := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "shared": ones} {
-		Z, Z32 := featuresOf(t, &f, rows), single.New(n, m, nil)
+	for name, rows := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X), "shared": ones} {
+		Z, Z32 := featuresOf(t, &f, rows), matrices.NewDense32(n, m, nil)
 		if err := f.Float32.Transform(background, design.ViewFloat32(Z32), rows); err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +194,7 @@ func TestSameBitsForAnyCores(t *testing.T) {
 		for _, cores := range []int{1, 2, 4} {
 			before := runtime.GOMAXPROCS(cores)
 			f := mapOf(t, draw, 2, 50, factor)
-			got := [3]*mat.Dense{f.Normal, featuresOf(t, &f, X), featuresOf(t, &f, sparse.FromDense(X))}
+			got := [3]*mat.Dense{f.Normal, featuresOf(t, &f, X), featuresOf(t, &f, matrices.CSRFromDense(X))}
 			runtime.GOMAXPROCS(before)
 			if cores == 1 {
 				want = got
@@ -253,12 +252,12 @@ func TestFamilyIsItsMaps(t *testing.T) {
 		t.Fatalf("the family has no projection (%v)", err)
 	}
 	X := rowsOf(150, 4, 1)
-	indptr, indices, _ := sparse.FromDense(X).Raw()
-	ones, err := sparse.NewShared(150, 4, indptr, indices, 0.5)
+	indptr, indices, _ := matrices.CSRFromDense(X).Raw()
+	ones, err := matrices.NewSharedCSR(150, 4, indptr, indices, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, rows := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "shared": ones} {
+	for name, rows := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X), "shared": ones} {
 		var seen []int
 		err := family.Each(background, rows, []int{2, 0, 1}, func(which int, Z mat.Matrix) error {
 			seen = append(seen, which)
@@ -295,7 +294,7 @@ func TestOverflow(t *testing.T) {
 	Z := mat.NewDense(300, 2, nil)
 	for name, err := range map[string]error{
 		"dense":  f.Float64.Transform(background, design.View(Z), X),
-		"sparse": f.Float64.Transform(background, design.View(Z), sparse.FromDense(X)),
+		"sparse": f.Float64.Transform(background, design.View(Z), matrices.CSRFromDense(X)),
 		"family": family.Each(background, X, []int{0, 1}, func(int, mat.Matrix) error { return nil }),
 	} {
 		large := (*OverflowError)(nil)

@@ -12,11 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/kernel"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // ResolveGamma returns γ for each of cols inputs. For a rule it reads all rows once: each calls
-// yield with the blocks of rows, *mat.Dense or *sparse.CSR. The seed draws the rows of
+// yield with the blocks of rows, *mat.Dense or *matrices.CSR. The seed draws the rows of
 // [kernel.GammaMedian]. A kernel of columns has γ 1 by a rule, because its terms have their own.
 func (k Kernel) ResolveGamma(ctx context.Context, g kernel.Gamma, cols int, seed uint64,
 	each func(yield func(X mat.Matrix) error) error) ([]float64, error) {
@@ -170,7 +170,7 @@ func newSample(seed uint64) *sample {
 	return s
 }
 
-// add offers the rows of X, a *mat.Dense or *sparse.CSR, to the sample.
+// add offers the rows of X, a *mat.Dense or *matrices.CSR, to the sample.
 func (s *sample) add(X mat.Matrix) {
 	n, _ := X.Dims()
 	for i := range n {
@@ -196,7 +196,7 @@ type point struct {
 }
 
 func pointOf(X mat.Matrix, i int) point {
-	m, ok := X.(*sparse.CSR)
+	m, ok := X.(*matrices.CSR)
 	if !ok {
 		return point{values: slices.Clone(X.(*mat.Dense).RawRowView(i))}
 	}

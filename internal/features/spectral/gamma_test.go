@@ -5,13 +5,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Distances do not depend on how rows are stored.
 func TestDistancesOfDenseAndSparseRows(t *testing.T) {
 	X := mat.NewDense(2, 5, []float64{0, 1, 0, -2, 3, 4, 1, 0, 0, -1})
-	S := sparse.FromDense(X)
+	S := matrices.CSRFromDense(X)
 	for _, c := range []struct {
 		l1   bool
 		want float64

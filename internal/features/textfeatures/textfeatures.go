@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Options select the terms and their weights.
@@ -367,7 +367,7 @@ const blockTexts = 256
 const entryBytes = 12
 
 // Transform returns the rows of documents, mapped on all cores.
-func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse.CSR, error) {
+func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*matrices.CSR, error) {
 	type block struct {
 		lengths []int
 		columns []uint32
@@ -408,5 +408,5 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse
 		}
 		columns, values = append(columns, b.columns...), append(values, b.values...)
 	}
-	return sparse.New(len(documents), v.Width(), indptr, columns, values)
+	return matrices.NewCSR(len(documents), v.Width(), indptr, columns, values)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/cputime"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func mustFit(t testing.TB, o Options, documents []string) *Vectorizer {
@@ -25,7 +25,7 @@ func mustFit(t testing.TB, o Options, documents []string) *Vectorizer {
 	return v
 }
 
-func mustTransform(t testing.TB, v *Vectorizer, documents []string) *sparse.CSR {
+func mustTransform(t testing.TB, v *Vectorizer, documents []string) *matrices.CSR {
 	t.Helper()
 	m, err := v.Transform(context.Background(), documents)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func profileOf(t testing.TB, set datasets.Set) Profile {
@@ -89,7 +89,7 @@ func TestDrift(t *testing.T) {
 			t.Errorf("%s: %+v", name, d)
 		}
 		thin := set
-		thin.X = sparse.FromDense(set.X)
+		thin.X = matrices.CSRFromDense(set.X)
 		if other, err := Compare(ctx, p, blocks{thin, 33}); err != nil || !reflect.DeepEqual(other, d) {
 			t.Errorf("%s: sparse rows compare as %+v (%v), dense ones as %+v", name, other, err, d)
 		}

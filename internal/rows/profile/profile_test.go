@@ -16,8 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/testing/passtest"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 var ctx = context.Background()
@@ -154,12 +153,12 @@ func TestAnyBlocks(t *testing.T) {
 			}
 		}
 		thin := set
-		thin.X = sparse.FromDense(set.X)
+		thin.X = matrices.CSRFromDense(set.X)
 		if got, err := Of(ctx, thin.Source()); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%d sparse rows are other ones (%v):\n%+v\n%+v", n, err, got, want)
 		}
 		short := set
-		short.X = single.Copy(set.X)
+		short.X = matrices.CopyDense32(set.X)
 		wide := set
 		wide.X = mat.DenseCopyOf(short.X)
 		a, err := Of(ctx, short.Source())

@@ -14,9 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // sums are the sufficient statistics of all columns.
@@ -289,7 +288,7 @@ func addRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 		addTexts(columns, m)
 		X = m.Lengths()
 	}
-	if x, ok := X.(*sparse.CSR); ok {
+	if x, ok := X.(*matrices.CSR); ok {
 		return addSparseRows(ctx, columns, x)
 	}
 	const tile = 4096
@@ -305,7 +304,7 @@ func addRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 					for j, v := range x.RawRowView(i)[lo:hi] {
 						columns[lo+j].add(v)
 					}
-				case *single.Dense:
+				case *matrices.Dense32:
 					for j, v := range x.Row(i)[lo:hi] {
 						columns[lo+j].add(float64(v))
 					}
@@ -320,7 +319,7 @@ func addRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 	return nil
 }
 
-func addSparseRows[C counter](ctx context.Context, columns []C, x *sparse.CSR) error {
+func addSparseRows[C counter](ctx context.Context, columns []C, x *matrices.CSR) error {
 	n, _ := x.Dims()
 	shared, isShared := x.Shared()
 	filled := make([]int, len(columns))

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Picker selects columns of rows. It reuses its memory from one block to the next.
@@ -24,7 +24,7 @@ func (p *Picker) Columns(X mat.Matrix, index []int) mat.Matrix {
 	if index == nil {
 		return X
 	}
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		return p.sparse(m, index)
 	}
 	if m := textrows.Of(X); m != nil {
@@ -85,7 +85,7 @@ func (p *Picker) positions(cols int, index []int) func(column uint32) int32 {
 }
 
 // sparse returns the selected columns of m as a new matrix.
-func (p *Picker) sparse(m *sparse.CSR, index []int) mat.Matrix {
+func (p *Picker) sparse(m *matrices.CSR, index []int) mat.Matrix {
 	n, cols := m.Dims()
 	position := p.positions(cols, index)
 	shared, isShared := m.Shared()
@@ -113,11 +113,11 @@ func (p *Picker) sparse(m *sparse.CSR, index []int) mat.Matrix {
 			sort.Sort(e)
 		}
 	}
-	var out *sparse.CSR
+	var out *matrices.CSR
 	if isShared {
-		out, _ = sparse.NewShared(n, len(index), indptr, indices, shared)
+		out, _ = matrices.NewSharedCSR(n, len(index), indptr, indices, shared)
 	} else {
-		out, _ = sparse.New(n, len(index), indptr, indices, values)
+		out, _ = matrices.NewCSR(n, len(index), indptr, indices, values)
 	}
 	return out
 }

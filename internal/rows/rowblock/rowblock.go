@@ -5,8 +5,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Size is the number of rows of a block of a source; the last block may have fewer.
@@ -23,7 +22,7 @@ func SizeForWidth(cols int) int {
 
 // SizeFor returns the number of rows of a block of X.
 func SizeFor(X mat.Matrix) int {
-	if _, ok := X.(*sparse.CSR); ok || X == nil {
+	if _, ok := X.(*matrices.CSR); ok || X == nil {
 		return Size
 	}
 	_, cols := X.Dims()
@@ -39,9 +38,9 @@ func Slice(X mat.Matrix, lo, hi int) mat.Matrix {
 	case *mat.Dense:
 		_, d := m.Dims()
 		return m.Slice(lo, hi, 0, d)
-	case *sparse.CSR:
+	case *matrices.CSR:
 		return m.Slice(lo, hi)
-	case *single.Dense:
+	case *matrices.Dense32:
 		return m.Slice(lo, hi)
 	case *textrows.Matrix:
 		return m.WithDense(Slice(m.Dense(), lo, hi).(*mat.Dense))
@@ -53,13 +52,13 @@ func Slice(X mat.Matrix, lo, hi int) mat.Matrix {
 	return Select(X, rows)
 }
 
-// Select returns a copy of the given rows of X: a *sparse.CSR, *single.Dense or *textrows.Matrix if X is one, else a
+// Select returns a copy of the given rows of X: a *matrices.CSR, *matrices.Dense32 or *textrows.Matrix if X is one, else a
 // *mat.Dense. Text rows share their strings.
 func Select(X mat.Matrix, rows []int) mat.Matrix {
 	switch m := X.(type) {
-	case *sparse.CSR:
+	case *matrices.CSR:
 		return m.Select(rows)
-	case *single.Dense:
+	case *matrices.Dense32:
 		return m.Select(rows)
 	case *textrows.Matrix:
 		return m.WithDense(Select(m.Dense(), rows).(*mat.Dense))
@@ -92,7 +91,7 @@ func EvenlySpaced(n, maxRows int) []int {
 }
 
 // ConcatColumns concatenates sparse blocks of n rows by column, each multiplied by its scale.
-func ConcatColumns(n int, blocks []*sparse.CSR, scales []float64) (*sparse.CSR, error) {
+func ConcatColumns(n int, blocks []*matrices.CSR, scales []float64) (*matrices.CSR, error) {
 	width, nnz, shared, common := 0, 0, true, 0.0
 	for k, b := range blocks {
 		_, cols := b.Dims()
@@ -133,7 +132,7 @@ func ConcatColumns(n int, blocks []*sparse.CSR, scales []float64) (*sparse.CSR, 
 		indptr = append(indptr, len(indices))
 	}
 	if shared {
-		return sparse.NewShared(n, width, indptr, indices, common)
+		return matrices.NewSharedCSR(n, width, indptr, indices, common)
 	}
-	return sparse.New(n, width, indptr, indices, values)
+	return matrices.NewCSR(n, width, indptr, indices, values)
 }

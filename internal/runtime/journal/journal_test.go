@@ -15,7 +15,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 func head(kind string) Head { return Head{Journal: kind, Sums: map[string]string{"data": "1"}} }
@@ -137,7 +137,7 @@ func TestSum(t *testing.T) {
 		numbers([]float64{1, 2}), numbers([]float64{1}, []float64{2}), numbers([]float64{2, 1}), numbers([]float64{0}),
 		numbers([]float64{math.Copysign(0, -1)}), numbers(nil), numbers(long), numbers(other),
 		Sum(func(w hash.Hash) { Numbers(w, []int{1, 2}) }),
-		sum(dense), sum(dense.T()), sum(sparse.FromDense(dense)), sum(mat.NewDense(1, 4, []float64{1, 0, 0, 2})),
+		sum(dense), sum(dense.T()), sum(matrices.CSRFromDense(dense)), sum(mat.NewDense(1, 4, []float64{1, 0, 0, 2})),
 	} {
 		if before, ok := seen[sum]; ok || len(sum) != 32 {
 			t.Errorf("sum %d is %q, as sum %d", k, sum, before)

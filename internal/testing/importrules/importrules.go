@@ -13,8 +13,7 @@ var Everywhere = []string{"internal/runtime/ctxerr", "internal/runtime/guard", "
 // allows all packages below it, except that "datasets" allows datasets/csv only to packages that
 // list it, or a directory above it with a trailing "/...".
 var Allowed = map[string][]string{
-	"sparse":       {},
-	"single":       {},
+	"matrices":     {},
 	"param":        {"internal/spec/paramkind"},
 	"kernel":       {"param", "internal/kern"},
 	"graph":        {"internal/codec/ops"}, // what a fitted pipeline computes, for other programs
@@ -24,28 +23,28 @@ var Allowed = map[string][]string{
 	// tests of one model against another
 	"metrics/compare": {},
 	// for the tasks; distances of rows
-	"metrics": {"datasets", "param", "sparse", "internal/codec/svg", "internal/design", "internal/kern", "internal/features/pairwise"},
+	"metrics": {"datasets", "param", "matrices", "internal/codec/svg", "internal/design", "internal/kern", "internal/features/pairwise"},
 	// names of operations
 	"internal/codec/ops":           {},
 	"internal/kern":                {},
-	"internal/solve":               {"internal/kern", "model", "sparse"},
+	"internal/solve":               {"internal/kern", "model", "matrices"},
 	"internal/testing/golden":      {},
 	"internal/runtime/ctxerr":      {},
 	"internal/runtime/guard":       {},
 	"internal/testing/canceltest":  {"internal/testing/exhaustive"},
 	"internal/testing/snapshot":    {}, // for tests: whether a value has changed
 	"internal/testing/importrules": {},
-	"internal/rows/rowblock":       {"single", "sparse", "internal/rows/textrows"}, // slices of rows; sizes of blocks
-	"internal/rows/rowsource":      {"datasets"},                                   // sources derived from sources
-	"internal/spec/suggest":        {},                                             // names in messages
-	"internal/spec/specs":          {"param"},                                      // specs beyond what param offers to authors
-	"internal/spec/paramkind":      {},                                             // names of kinds of parameters
-	"internal/rows/rowfile":        {"datasets", "internal/runtime/files"},         // files of rows: listed, regular, unchanged
-	"internal/testing/exhaustive":  {},                                             // for tests: which cases are taken
-	"internal/features/murmur":     {},                                             // hashes of strings
-	"internal/runtime/files":       {},                                             // written in full or not at all
+	"internal/rows/rowblock":       {"matrices", "internal/rows/textrows"}, // slices of rows; sizes of blocks
+	"internal/rows/rowsource":      {"datasets"},                           // sources derived from sources
+	"internal/spec/suggest":        {},                                     // names in messages
+	"internal/spec/specs":          {"param"},                              // specs beyond what param offers to authors
+	"internal/spec/paramkind":      {},                                     // names of kinds of parameters
+	"internal/rows/rowfile":        {"datasets", "internal/runtime/files"}, // files of rows: listed, regular, unchanged
+	"internal/testing/exhaustive":  {},                                     // for tests: which cases are taken
+	"internal/features/murmur":     {},                                     // hashes of strings
+	"internal/runtime/files":       {},                                     // written in full or not at all
 	// documents to weighted term counts
-	"internal/features/textfeatures": {"internal/kern", "internal/runtime/memory", "internal/features/murmur", "model", "sparse"},
+	"internal/features/textfeatures": {"internal/kern", "internal/runtime/memory", "internal/features/murmur", "model", "matrices"},
 	"internal/rows/textrows":         {}, // rows with text columns
 	"internal/codec/svg":             {},
 	"internal/codec/jsonscan":        {}, // JSON, with the place of what is wrong
@@ -68,15 +67,15 @@ var Allowed = map[string][]string{
 	"internal/testing/passtest": {"datasets", "model", "internal/testing/canceltest"},
 
 	"internal/rows/structrows": {}, // rows of structs as named values
-	"datasets":                 {"sparse", "single", "model", "internal/rows/structrows"},
-	"model":                    {"internal/learning/conformal", "internal/runtime/files", "sparse"},
+	"datasets":                 {"matrices", "model", "internal/rows/structrows"},
+	"model":                    {"internal/learning/conformal", "internal/runtime/files", "matrices"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":      {"datasets", "datasets/internal/..."},
-	"datasets/svmlight": {"datasets", "datasets/internal/...", "internal/runtime/memory", "sparse"},
+	"datasets/svmlight": {"datasets", "datasets/internal/...", "internal/runtime/memory", "matrices"},
 	"datasets/sql":      {"datasets", "datasets/internal/..."},
 	"datasets/jsonl":    {"datasets", "datasets/internal/...", "internal/codec/jsonscan"},
-	"datasets/arff":     {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/arff":     {"datasets", "datasets/internal/...", "matrices"},
 	"datasets/npy":      {"datasets", "datasets/internal/..."},
 	"datasets/parquet":  {"internal/rows/formats", "datasets", "datasets/internal/..."},
 	"datasets/arrow":    {"internal/rows/formats", "datasets", "datasets/internal/..."},
@@ -87,64 +86,64 @@ var Allowed = map[string][]string{
 
 	// The adapter for golearn; no other package imports it.
 	"inspection/plot": {}, // figures for notebooks
-	"golearn":         {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
+	"golearn":         {"datasets", "matrices", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// Shared by the readers.
-	"datasets/internal/text":   {"internal/rows/rowfile", "datasets"},
+	"datasets/internal/text":   {"datasets", "datasets/internal/steady"},
 	"datasets/internal/steady": {"internal/rows/rowfile", "datasets"},
 	// imported by programs explicitly
 	"internal/rows/formats":    {"datasets"},
 	"datasets/internal/arrays": {"datasets/internal/table", "internal/runtime/memory"}, // by arrow-go
 	"datasets/internal/table": {"datasets", "datasets/internal/steady", "datasets/internal/text", "internal/rows/structrows",
-		"sparse"},
+		"matrices"},
 
 	// Solvers on rows of any kind. Inputs and outputs are numeric columns.
-	"internal/design": {"datasets", "sparse", "single", "internal/kern"},
-	"estimator/internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse",
-		"single", "model"},
+	"internal/design": {"datasets", "matrices", "internal/kern"},
+	"estimator/internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "matrices",
+		"matrices", "model"},
 	"estimator/internal/newton": {"internal/design", "estimator/internal/leastsquares", "internal/kern", "datasets/pass",
-		"internal/solve", "datasets", "sparse", "single", "model"},
+		"internal/solve", "datasets", "matrices", "model"},
 	// many candidates on many folds: the contract, and the solvers of package estimator
-	"batch": {"datasets", "model", "single"},
-	"estimator/internal/joint": {"batch", "model", "single", "estimator/internal/kernelridge", "estimator/internal/kernelsvm", "estimator/internal/smo", "internal/runtime/memory",
+	"batch": {"datasets", "model", "matrices"},
+	"estimator/internal/joint": {"batch", "model", "matrices", "estimator/internal/kernelridge", "estimator/internal/kernelsvm", "estimator/internal/smo", "internal/runtime/memory",
 		"internal/design",
 		"estimator/internal/leastsquares", "estimator/internal/newton", "estimator/internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"estimator/internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/features/spectral", "datasets",
-		"sparse", "single", "model"},
-	"estimator/internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+		"matrices", "model"},
+	"estimator/internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "matrices"},
 
 	"estimator/internal/kernelsvm": {"kernel", "datasets", "estimator/internal/kernelridge", "estimator/internal/smo", "internal/solve",
 		"internal/features/spectral", "internal/features/pairwise", "internal/runtime/memory", "internal/design", "internal/kern"},
 	"estimator/internal/smo": {"internal/features/pairwise", "internal/solve", "internal/design", "internal/kern"},
 
-	"estimator/internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/features/landmarks", "internal/features/pairwise",
+	"estimator/internal/kernelridge": {"graph", "kernel", "datasets", "matrices", "internal/features/landmarks", "internal/features/pairwise",
 		"internal/features/spectral", "internal/solve", "internal/runtime/memory", "internal/design", "internal/kern"},
 
 	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
-	"internal/features/spectral": {"datasets", "kernel", "param", "internal/design", "internal/kern", "model", "sparse"},
-	"internal/features/softmax":  {"graph", "internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
-	"internal/features/fourier":  {"graph", "internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
-	"transformer/internal/bins":  {"internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "sparse"},
+	"internal/features/spectral": {"datasets", "kernel", "param", "internal/design", "internal/kern", "model", "matrices"},
+	"internal/features/softmax":  {"graph", "internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "matrices"},
+	"internal/features/fourier":  {"graph", "internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "matrices"},
+	"transformer/internal/bins":  {"internal/features/spectral", "internal/design", "internal/kern", "internal/runtime/memory", "matrices"},
 
 	// The kernels themselves, of all pairs of rows.
-	"internal/features/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/features/pairwise": {"graph", "kernel", "internal/features/spectral", "internal/design", "internal/kern", "matrices"},
 	"internal/features/landmarks": {"model", "graph", "internal/features/pairwise", "internal/features/spectral", "internal/design", "internal/kern",
-		"internal/runtime/memory", "sparse"},
+		"internal/runtime/memory", "matrices"},
 
 	// Learned scales, on the same kind of features.
-	"internal/features/evidence": {"internal/features/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
-	"internal/features/sample":   {"internal/design", "internal/features/spectral", "datasets", "sparse"}, // of rows, with their targets
+	"internal/features/evidence": {"internal/features/pairwise", "internal/design", "internal/kern", "datasets", "matrices"},
+	"internal/features/sample":   {"internal/design", "internal/features/spectral", "datasets", "matrices"}, // of rows, with their targets
 
 	// Layers of random features with trained frequencies.
 	"estimator/internal/network": {"graph", "internal/features/fourier", "internal/features/spectral", "internal/design", "internal/solve",
-		"internal/kern", "datasets", "sparse"},
+		"internal/kern", "datasets", "matrices"},
 
 	// Maps learned from gradients of kernel machines.
 	"transformer/internal/agop": {"internal/features/pairwise", "internal/features/spectral", "internal/features/fourier", "internal/kern", "internal/runtime/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer/attention": {"internal/features/softmax", "internal/design", "internal/kern", "internal/runtime/memory"},
-	"transformer": {"batch", "internal/spec/registry", "internal/rows/origin", "graph", "datasets", "kernel", "sparse", "single",
+	"transformer": {"batch", "internal/spec/registry", "internal/rows/origin", "graph", "datasets", "kernel", "matrices",
 		"param", "model",
 		"internal/features/spectral",
 		"internal/features/fourier", "internal/features/softmax", "transformer/internal/bins", "internal/features/evidence", "internal/features/sample", "transformer/internal/agop",
@@ -153,13 +152,13 @@ var Allowed = map[string][]string{
 	"estimator": {"internal/features/landmarks", "internal/spec/registry", "batch", "graph", "estimator/internal/sgd", "datasets", "kernel", "estimator/internal/network",
 		"estimator/internal/kernelridge", "estimator/internal/kernelsvm", "internal/features/pairwise", "internal/features/spectral", "internal/features/fourier",
 		"internal/features/evidence",
-		"internal/features/sample", "sparse", "single", "param", "model", "internal/design", "estimator/internal/leastsquares",
+		"internal/features/sample", "matrices", "param", "model", "internal/design", "estimator/internal/leastsquares",
 		"estimator/internal/newton", "estimator/internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
 		"internal/runtime/memory", "datasets/pass", "internal/learning/conformal"},
 	"internal/learning/predictorstate": {"estimator", "model"},
 	"pipeline": {"internal/spec/registry", "batch", "internal/learning/predictorstate", "graph",
 		"pipeline/internal/...", "transformer", "estimator",
-		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/codec/svg",
+		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "matrices", "param", "model", "internal/codec/svg",
 		"internal/runtime/memory", "internal/design", "datasets/pass", "kernel"},
 	// what is known of rows in addition to predictions
 	"internal/learning/metricinput": {"estimator", "metrics", "datasets", "param"},
@@ -186,16 +185,16 @@ var Allowed = map[string][]string{
 		"estimator/internal/oneclass", "internal/design",
 		"internal/kern", "internal/runtime/memory"},
 	"estimator/internal/kmeans": {"graph", "internal/design", "internal/kern", "internal/features/spectral", "datasets", "datasets/pass",
-		"model", "sparse", "single"},
-	"estimator/internal/singular": {"internal/design", "internal/kern", "internal/features/spectral", "datasets", "sparse", "single"},
-	"estimator/internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
+		"model", "matrices"},
+	"estimator/internal/singular": {"internal/design", "internal/kern", "internal/features/spectral", "datasets", "matrices"},
+	"estimator/internal/oneclass": {"internal/design", "internal/kern", "datasets", "matrices"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
 	// the tree of candidates of a search. Above it, documents and files.
 	"pipeline/internal/place": {},
-	"pipeline/internal/pick":  {"datasets", "sparse"},
+	"pipeline/internal/pick":  {"datasets", "matrices"},
 	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
-		"datasets", "sparse", "single", "internal/design", "internal/kern"},
+		"datasets", "matrices", "internal/design", "internal/kern"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
 	"pipeline/modelfile": {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
 		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile", "model", "internal/runtime/files",
@@ -207,10 +206,10 @@ var Allowed = map[string][]string{
 	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest":        {"internal/testing/panictest", "datasets"},
 	"internal/testing/panictest": {},
-	"transformer/transformertest": {"batch", "internal/testing/panictest", "graph", "transformer", "datasets", "sparse", "single", "param",
+	"transformer/transformertest": {"batch", "internal/testing/panictest", "graph", "transformer", "datasets", "matrices", "param",
 		"model",
 		"internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
-	"estimator/estimatortest": {"internal/testing/panictest", "batch", "graph", "estimator", "datasets", "sparse",
+	"estimator/estimatortest": {"internal/testing/panictest", "batch", "graph", "estimator", "datasets", "matrices",
 		"param", "model",
 		"internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 
@@ -220,7 +219,7 @@ var Allowed = map[string][]string{
 	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/rows/origin", "internal/learning/preprocessing", "pipeline", "gridsearch",
 		"transformer", "estimator",
 		"estimator/meta", "metrics", "datasets", "param", "internal/runtime/journal", "internal/learning/metricinput", "internal/kern",
-		"internal/solve", "internal/learning/stacking", "sparse"},
+		"internal/solve", "internal/learning/stacking", "matrices"},
 
 	// Model inspection: relevance of inputs, profiles of rows.
 	"internal/rows/origin": {"datasets"}, // columns encoded from one column
@@ -228,9 +227,9 @@ var Allowed = map[string][]string{
 	"inspection/internal/shapley": {"graph", "internal/codec/ops", "internal/kern", "internal/runtime/memory"},
 	"inspection": {"inspection/internal/shapley", "internal/codec/jsonfloat", "internal/rows/origin", "internal/runtime/memory", "graph",
 		"internal/learning/metricinput",
-		"estimator", "estimator/cluster", "pipeline", "internal/learning/preprocessing", "metrics", "datasets", "sparse", "single",
+		"estimator", "estimator/cluster", "pipeline", "internal/learning/preprocessing", "metrics", "datasets", "matrices",
 		"internal/codec/svg"},
-	"internal/rows/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern", "internal/features/murmur"},
+	"internal/rows/profile": {"datasets", "datasets/pass", "matrices", "model", "internal/kern", "internal/features/murmur"},
 
 	// A tracking server over HTTP.
 	"internal/experiment/mlflow":            {},
@@ -255,16 +254,16 @@ var Allowed = map[string][]string{
 		"metrics", "internal/learning/metricinput", "datasets"},
 	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "estimator/meta", "pipeline",
 		"metrics", "datasets",
-		"sparse"},
+		"matrices"},
 	"internal/experiment/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline", "internal/rows/reader",
 		"internal/experiment/config", "internal/experiment/dataload", "internal/learning/metricinput", "internal/features/textfeatures",
-		"internal/rows/profile", "datasets", "datasets/csv", "sparse", "param", "internal/rows/rowfile"},
+		"internal/rows/profile", "datasets", "datasets/csv", "matrices", "param", "internal/rows/rowfile"},
 	"experiment": {"model", "internal/codec/jsonfloat", "internal/rows/reader", "internal/runtime/files", "auto",
 		"internal/experiment/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
 		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
 		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/rows/profile", "param",
 		"internal/learning/conformal", "internal/runtime/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer",
-		"internal/learning/metricinput", "internal/rows/rowfile", "sparse"},
+		"internal/learning/metricinput", "internal/rows/rowfile", "matrices"},
 	"internal/experiment/shardfit": {"datasets/pass", "internal/rows/reader", "internal/runtime/files", "experiment", "gridsearch",
 		"internal/experiment/config", "internal/experiment/...", "internal/experiment/distributed", "pipeline", "pipeline/modelfile",
 		"estimator", "datasets", "internal/rows/profile", "model", "param"},

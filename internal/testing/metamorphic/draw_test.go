@@ -13,9 +13,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // world is one case: rows, a pipeline that takes them, and how exactly its fits can agree.
@@ -138,7 +138,7 @@ func (d *drawing) rows() {
 	}
 	all := datasets.Set{X: x, Schema: schema}
 	if asSparse {
-		all.X = sparse.FromDense(x)
+		all.X = matrices.CSRFromDense(x)
 		all.Schema.Columns = nil
 	}
 	d.targets(&all, signal)

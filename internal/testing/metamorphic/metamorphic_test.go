@@ -21,11 +21,11 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 var (
@@ -420,7 +420,7 @@ func asSparse(t *testing.T, w *world) []float64 {
 	}
 	train, test := w.train, w.test
 	if dense, ok := train.X.(*mat.Dense); ok {
-		train.X, test.X = sparse.FromDense(dense), sparse.FromDense(test.X)
+		train.X, test.X = matrices.CSRFromDense(dense), matrices.CSRFromDense(test.X)
 	} else {
 		train.X, test.X = mat.DenseCopyOf(train.X), mat.DenseCopyOf(test.X)
 	}

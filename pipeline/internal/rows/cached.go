@@ -9,14 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
 // BytesOf returns the memory of a sample row.
 func BytesOf(sample mat.Matrix) int64 {
-	if m, ok := sample.(*sparse.CSR); ok {
+	if m, ok := sample.(*matrices.CSR); ok {
 		if _, shared := m.Shared(); shared {
 			return 8 + 4*int64(m.NNZ())
 		}
@@ -35,7 +34,7 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	}
 	if s.Float32 {
 		var t Tile
-		out := single.New(n, s.Width, nil)
+		out := matrices.NewDense32(n, s.Width, nil)
 		return out, eachBlock(ctx, n, func(lo, hi int) error {
 			return s.at(lo).applySingle(ctx, out.Slice(lo, hi), &t, rowblock.Slice(X, lo, hi))
 		})
@@ -61,21 +60,21 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 	}
 	var t Tile
 	sample, err := s.Apply(ctx, t.Shape(sparsitySample, s.Width), rowblock.Select(X, indices))
-	if err != nil || sparseRatio*sparse.FromDense(sample).NNZ() > sparsitySample*s.Width {
+	if err != nil || sparseRatio*matrices.CSRFromDense(sample).NNZ() > sparsitySample*s.Width {
 		return MapAll(ctx, s, X)
 	}
-	var blocks []*sparse.CSR
+	var blocks []*matrices.CSR
 	err = eachBlock(ctx, n, func(lo, hi int) error {
 		Z, err := s.at(lo).Apply(ctx, t.Shape(hi-lo, s.Width), rowblock.Slice(X, lo, hi))
 		if err == nil {
-			blocks = append(blocks, sparse.FromDense(Z))
+			blocks = append(blocks, matrices.CSRFromDense(Z))
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return sparse.Concat(blocks), nil
+	return matrices.ConcatCSR(blocks), nil
 }
 
 // Rows are cached sparse if at most 1/sparseRatio of the entries of a sample of rows are nonzero.

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -54,7 +54,7 @@ func TestFormOfCachedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, got := Z.(*sparse.CSR); got != c.want {
+		if _, got := Z.(*matrices.CSR); got != c.want {
 			t.Errorf("%s: sparse %v, want %v", c.name, got, c.want)
 		}
 		if !mat.Equal(Z, c.X) {

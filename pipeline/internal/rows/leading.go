@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Leading returns the first width columns of Z, multiplied by scale.
@@ -16,7 +16,7 @@ func Leading(Z mat.Matrix, width int, scale float64) (mat.Matrix, error) {
 	if width < 1 || width > cols {
 		return nil, fmt.Errorf("%d columns of %d", width, cols)
 	}
-	m, ok := Z.(*sparse.CSR)
+	m, ok := Z.(*matrices.CSR)
 	switch {
 	case ok:
 		return leadingEntries(m, width, scale)
@@ -34,7 +34,7 @@ func Leading(Z mat.Matrix, width int, scale float64) (mat.Matrix, error) {
 // leadingRows is the number of rows per task.
 const leadingRows = 256
 
-func leadingEntries(m *sparse.CSR, width int, scale float64) (*sparse.CSR, error) {
+func leadingEntries(m *matrices.CSR, width int, scale float64) (*matrices.CSR, error) {
 	n, cols := m.Dims()
 	indptr, indices, values := m.Raw()
 	shared, isShared := m.Shared()
@@ -53,7 +53,7 @@ func leadingEntries(m *sparse.CSR, width int, scale float64) (*sparse.CSR, error
 		indptr, indices = short, kept
 	}
 	if isShared {
-		return sparse.NewShared(n, width, indptr, indices, scale*shared)
+		return matrices.NewSharedCSR(n, width, indptr, indices, scale*shared)
 	}
 	own := values
 	if width < cols || scale != 1 {
@@ -67,5 +67,5 @@ func leadingEntries(m *sparse.CSR, width int, scale float64) (*sparse.CSR, error
 			}
 		})
 	}
-	return sparse.New(n, width, indptr, indices, own)
+	return matrices.NewCSR(n, width, indptr, indices, own)
 }

@@ -5,18 +5,18 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // TestLeading checks that leading columns keep their format, times the factor, and that other
 // columns are removed.
 func TestLeading(t *testing.T) {
 	dense := mat.NewDense(3, 4, []float64{1, 0, 2, 3, 0, 0, 0, 4, 5, 6, 0, 0})
-	ones, err := sparse.NewShared(3, 4, []int{0, 2, 3, 5}, []uint32{0, 3, 1, 2, 3}, 2)
+	ones, err := matrices.NewSharedCSR(3, 4, []int{0, 2, 3, 5}, []uint32{0, 3, 1, 2, 3}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, Z := range map[string]mat.Matrix{"dense": dense, "sparse": sparse.FromDense(dense), "shared": ones} {
+	for name, Z := range map[string]mat.Matrix{"dense": dense, "sparse": matrices.CSRFromDense(dense), "shared": ones} {
 		for width := 1; width <= 4; width++ {
 			got, err := Leading(Z, width, 0.5)
 			if err != nil {
@@ -27,7 +27,7 @@ func TestLeading(t *testing.T) {
 			if !mat.Equal(got, &want) {
 				t.Errorf("%s, %d columns: %v, want %v", name, width, mat.Formatted(got), mat.Formatted(&want))
 			}
-			m, isSparse := got.(*sparse.CSR)
+			m, isSparse := got.(*matrices.CSR)
 			if isSparse != (name != "dense") {
 				t.Fatalf("%s: a %T came out", name, got)
 			}

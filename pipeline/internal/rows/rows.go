@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
-	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -160,7 +160,7 @@ func (r Rows) FitTransform(ctx context.Context, f FitTransformer, s *Step) (Rows
 	out.Set.Schema = Describe(t, r.Set.Schema)
 	out.Set.X = Z
 	if s.Float32 {
-		narrow := single.New(r.Set.Rows(), s.Width, nil)
+		narrow := matrices.NewDense32(r.Set.Rows(), s.Width, nil)
 		round(narrow, Z.(*mat.Dense))
 		out.Set.X = narrow
 	}

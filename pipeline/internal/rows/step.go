@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
-	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -71,7 +71,7 @@ func (s *Step) ApplyTile(ctx context.Context, t *Tile, X mat.Matrix) (mat.Matrix
 
 // applySingle maps X into dst. If the step has no float32 implementation, it uses t for the float64
 // result.
-func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X mat.Matrix) error {
+func (s *Step) applySingle(ctx context.Context, dst *matrices.Dense32, t *Tile, X mat.Matrix) error {
 	if f, ok := s.Fitted.(transformer.SingleTransformer); ok {
 		return place.At("step", s.Name, transformSingle(ctx, f, dst, X))
 	}
@@ -114,7 +114,7 @@ func transformTo(ctx context.Context, t transformer.DenseTransformer, dst *mat.D
 	return t.TransformTo(ctx, dst, X)
 }
 
-func transformSingle(ctx context.Context, t transformer.SingleTransformer, dst *single.Dense,
+func transformSingle(ctx context.Context, t transformer.SingleTransformer, dst *matrices.Dense32,
 	X mat.Matrix) (err error) {
 	defer guard.Recover(&err, t, "TransformSingle")
 	return t.TransformSingle(ctx, dst, X)

@@ -5,14 +5,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Tile is a dense matrix in either precision whose memory is reused for each block of rows.
 type Tile struct {
 	m      mat.Dense
 	data   []float64
-	narrow *single.Dense
+	narrow *matrices.Dense32
 	short  []float32
 }
 
@@ -26,7 +26,7 @@ func (t *Tile) Shape(rows, cols int) *mat.Dense {
 }
 
 // ShapeSingle is Shape in float32.
-func (t *Tile) ShapeSingle(rows, cols int) *single.Dense {
+func (t *Tile) ShapeSingle(rows, cols int) *matrices.Dense32 {
 	if t.narrow != nil {
 		if r, c := t.narrow.Dims(); r == rows && c == cols {
 			return t.narrow
@@ -35,7 +35,7 @@ func (t *Tile) ShapeSingle(rows, cols int) *single.Dense {
 	if cap(t.short) < rows*cols {
 		t.short = make([]float32, rows*cols)
 	}
-	t.narrow = single.New(rows, cols, t.short[:rows*cols])
+	t.narrow = matrices.NewDense32(rows, cols, t.short[:rows*cols])
 	return t.narrow
 }
 
@@ -46,7 +46,7 @@ func (t *Tile) CopyOf(Z mat.Matrix) (mat.Matrix, bool) {
 		if m == &t.m {
 			return mat.DenseCopyOf(m), true
 		}
-	case *single.Dense:
+	case *matrices.Dense32:
 		if m == t.narrow {
 			return m.Select(Range(0, rowsIn(m))), true
 		}
@@ -88,7 +88,7 @@ func ScaleRow(row []float64, scale float64) {
 }
 
 // round overwrites dst with X, rounded to float32.
-func round(dst *single.Dense, X *mat.Dense) {
+func round(dst *matrices.Dense32, X *mat.Dense) {
 	rows, _ := dst.Dims()
 	for i := range rows {
 		row := dst.Row(i)

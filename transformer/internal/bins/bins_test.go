@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/features/spectral"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // drawn returns grids of a kernel over all inputs or a few, hashed into some columns or not, over rows of which
@@ -39,7 +39,7 @@ func grouped(size int) *Subsets {
 	return s
 }
 
-func transformed(t *testing.T, m *Map, X mat.Matrix) *sparse.CSR {
+func transformed(t *testing.T, m *Map, X mat.Matrix) *matrices.CSR {
 	t.Helper()
 	Z, err := m.Transform(context.Background(), X)
 	if err != nil {
@@ -48,7 +48,7 @@ func transformed(t *testing.T, m *Map, X mat.Matrix) *sparse.CSR {
 	return Z
 }
 
-func same(t *testing.T, what string, got, want *sparse.CSR) {
+func same(t *testing.T, what string, got, want *matrices.CSR) {
 	t.Helper()
 	n, width := want.Dims()
 	if rows, cols := got.Dims(); rows != n || cols != width {
@@ -75,7 +75,7 @@ func TestWaysToNumberBins(t *testing.T) {
 		{"smooth", NewSubsets([]float64{1, 2, 1, 1}, 3)},
 		{"laplacian", grouped(1)}, {"smooth", grouped(2)}} {
 		m, X := drawn(t, c.name, c.few, 0)
-		thin := sparse.FromDense(X)
+		thin := matrices.CSRFromDense(X)
 		atOnce := m
 		columns, err := atOnce.NumberRows(ctx, X, 2)
 		if err != nil {

@@ -19,7 +19,7 @@ type Counts struct {
 // Counts returns counts of no rows.
 func (m *Map) Counts() *Counts { return &Counts{m, make([]table, m.Grids)} }
 
-// Add counts the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit.
+// Add counts the rows of X, a *mat.Dense or *matrices.CSR without values beyond the limit.
 func (c *Counts) Add(ctx context.Context, X mat.Matrix) error {
 	n, _ := X.Dims()
 	t := tilePool.Get().(*tile)

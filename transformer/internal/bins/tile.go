@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // tile stores rows for binning: mostly-zero columns, such as one-hot encoded inputs, as lists of
@@ -52,7 +52,7 @@ const rarely = 6
 
 var tilePool = sync.Pool{New: func() any { return new(tile) }}
 
-// read takes rows lo to hi of X, a *mat.Dense or *sparse.CSR, for the grids of m.
+// read takes rows lo to hi of X, a *mat.Dense or *matrices.CSR, for the grids of m.
 func (t *tile) read(m *Map, X mat.Matrix, lo, hi int) {
 	t.readRows(X, lo, hi)
 	if m.Inputs != nil {
@@ -89,7 +89,7 @@ func (t *tile) readRows(X mat.Matrix, lo, hi int) {
 	_, d := X.Dims()
 	t.rows, t.stride, t.data = hi-lo, 0, nil
 	t.full, t.rare, t.ends = t.full[:0], t.rare[:0], t.ends[:0]
-	if rows, ok := X.(*sparse.CSR); ok {
+	if rows, ok := X.(*matrices.CSR); ok {
 		t.readSparse(rows, lo, hi, d)
 		return
 	}
@@ -127,7 +127,7 @@ func (t *tile) readRows(X mat.Matrix, lo, hi int) {
 }
 
 // readSparse takes all columns for rare.
-func (t *tile) readSparse(rows *sparse.CSR, lo, hi, d int) {
+func (t *tile) readSparse(rows *matrices.CSR, lo, hi, d int) {
 	counts := make([]int, d)
 	for i := lo; i < hi; i++ {
 		columns, _ := rows.Row(i)
@@ -289,7 +289,7 @@ func (m *Map) hashRow(X mat.Matrix, i, p int) uint64 {
 	}
 	d := len(m.Gamma)
 	inverse, shift := m.inverse[p*d:(p+1)*d], m.Shift[p*d:(p+1)*d]
-	rows, ok := X.(*sparse.CSR)
+	rows, ok := X.(*matrices.CSR)
 	if !ok {
 		sum := uint64(0)
 		for j, x := range X.(*mat.Dense).RawRowView(i) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
-// Transform returns the bins of the rows of X, a *mat.Dense or *sparse.CSR without values beyond
+// Transform returns the bins of the rows of X, a *mat.Dense or *matrices.CSR without values beyond
 // the limit.
-func (m *Map) Transform(ctx context.Context, X mat.Matrix) (*sparse.CSR, error) {
+func (m *Map) Transform(ctx context.Context, X mat.Matrix) (*matrices.CSR, error) {
 	n, _ := X.Dims()
 	columns := make([]uint32, n*m.Grids)
 	for lo := 0; lo < n; lo += binRows {
@@ -29,7 +29,7 @@ func (m *Map) Transform(ctx context.Context, X mat.Matrix) (*sparse.CSR, error) 
 
 // Features returns the features of rows by their columns, which it spoils; an error where ctx is done,
 // and columns are half found.
-func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*sparse.CSR, error) {
+func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*matrices.CSR, error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
@@ -41,10 +41,10 @@ func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*sp
 		}
 		values = keepPresent(values, columns)
 		indptr, columns := dropAbsent(columns, n, m.Grids)
-		return sparse.New(n, m.Width(), indptr, columns, values)
+		return matrices.NewCSR(n, m.Width(), indptr, columns, values)
 	}
 	indptr, columns := dropAbsent(columns, n, m.Grids)
-	return sparse.NewShared(n, m.Width(), indptr, columns, 1/math.Sqrt(float64(m.Grids)))
+	return matrices.NewSharedCSR(n, m.Width(), indptr, columns, 1/math.Sqrt(float64(m.Grids)))
 }
 
 // smallBlock is the number of rows that are hashed individually.

@@ -1,4 +1,4 @@
-package sparse_test
+package matrices_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // random returns a matrix of which a third of the entries are not zero.
@@ -26,11 +26,11 @@ func random(rows, cols int, seed uint64) *mat.Dense {
 }
 
 // ones returns m's pattern with one shared value.
-func ones(t *testing.T, m *sparse.CSR, value float64) *sparse.CSR {
+func ones(t *testing.T, m *matrices.CSR, value float64) *matrices.CSR {
 	t.Helper()
 	rows, cols := m.Dims()
 	indptr, indices, _ := m.Raw()
-	out, err := sparse.NewShared(rows, cols, indptr, indices, value)
+	out, err := matrices.NewSharedCSR(rows, cols, indptr, indices, value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestDense(t *testing.T) {
 	want := random(17, 9, 1)
 	want.SetRow(4, make([]float64, 9))
 	want.Set(5, 3, math.NaN())
-	m := sparse.FromDense(want)
+	m := matrices.CSRFromDense(want)
 	if r, c := m.Dims(); r != 17 || c != 9 {
 		t.Fatalf("%d×%d", r, c)
 	}
@@ -72,7 +72,7 @@ func TestDense(t *testing.T) {
 }
 
 func TestShared(t *testing.T) {
-	m := sparse.FromDense(random(6, 5, 2))
+	m := matrices.CSRFromDense(random(6, 5, 2))
 	s := ones(t, m, 2.5)
 	if v, ok := s.Shared(); !ok || v != 2.5 {
 		t.Errorf("shared value %v, %v", v, ok)
@@ -100,8 +100,8 @@ func TestShared(t *testing.T) {
 // them.
 func TestRows(t *testing.T) {
 	dense := random(20, 6, 3)
-	plain := sparse.FromDense(dense)
-	for name, m := range map[string]*sparse.CSR{"values": plain, "shared": ones(t, plain, -3)} {
+	plain := matrices.CSRFromDense(dense)
+	for name, m := range map[string]*matrices.CSR{"values": plain, "shared": ones(t, plain, -3)} {
 		all := m.Dense()
 		for _, c := range [][2]int{{0, 20}, {0, 7}, {7, 20}, {5, 6}, {9, 9}} {
 			lo, hi := c[0], c[1]
@@ -131,7 +131,7 @@ func TestRows(t *testing.T) {
 				t.Fatalf("%s: row %d is %v", name, i, row)
 			}
 		}
-		whole := sparse.Concat([]*sparse.CSR{m.Slice(0, 4), m.Slice(4, 4), m.Slice(4, 20)})
+		whole := matrices.ConcatCSR([]*matrices.CSR{m.Slice(0, 4), m.Slice(4, 4), m.Slice(4, 20)})
 		if !mat.Equal(whole, all) {
 			t.Errorf("%s: the stack of the parts differs", name)
 		}
@@ -140,7 +140,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: shared %v became %v", name, was, is)
 		}
 	}
-	mixed := sparse.Concat([]*sparse.CSR{plain, ones(t, plain, 1), ones(t, plain, 2)})
+	mixed := matrices.ConcatCSR([]*matrices.CSR{plain, ones(t, plain, 1), ones(t, plain, 2)})
 	for i := range 20 {
 		for j := range 6 {
 			if p := plain.At(i, j); mixed.At(i, j) != p || p != 0 && (mixed.At(20+i, j) != 1 || mixed.At(40+i, j) != 2) {
@@ -148,14 +148,14 @@ func TestRows(t *testing.T) {
 			}
 		}
 	}
-	two := sparse.Concat([]*sparse.CSR{ones(t, plain, 1), ones(t, plain, 2)})
+	two := matrices.ConcatCSR([]*matrices.CSR{ones(t, plain, 1), ones(t, plain, 2)})
 	if _, ok := two.Shared(); ok {
 		t.Error("two values are called shared")
 	}
 }
 
 func TestSelectAllocates(t *testing.T) {
-	m := sparse.FromDense(random(100, 10, 4))
+	m := matrices.CSRFromDense(random(100, 10, 4))
 	rows := []int{1, 50, 99}
 	if n := testing.AllocsPerRun(20, func() { m.Select(rows) }); n > 4 {
 		t.Errorf("%v allocations, want at most 4", n)
@@ -173,28 +173,28 @@ func TestErrors(t *testing.T) {
 		values     []float64
 		want       string
 	}{
-		{2, 3, []int{0, 1, 2}, []uint32{0, 2}, []float64{1}, "sparse: values must have length 2, as indices, got 1"},
-		{2, 3, []int{0, 1}, []uint32{0}, []float64{1}, "sparse: indptr must describe 2 rows and 1 entries"},
-		{2, 3, nil, nil, nil, "sparse: indptr must describe 2 rows and 0 entries"},
-		{1, 3, []int{1, 1}, []uint32{0}, []float64{1}, "sparse: indptr must describe 1 rows and 1 entries"},
-		{1, 3, []int{0, 2}, []uint32{0}, []float64{1}, "sparse: indptr must describe 1 rows and 1 entries"},
-		{2, 3, []int{0, 2, 1}, []uint32{0}, []float64{1}, "sparse: indptr of row 0 must ascend, got 0 and 2"},
-		{3, 3, []int{0, 1, 0, 1}, []uint32{0}, []float64{1}, "sparse: indptr of row 1 must ascend, got 1 and 0"},
-		{1, 3, []int{0, 1}, []uint32{3}, []float64{1}, "sparse: row 0: columns must be below 3, got 3"},
-		{1, 3, []int{0, 2}, []uint32{1, 1}, []float64{1, 2}, "sparse: row 0: columns must ascend, got 1 after 1"},
-		{-1, 3, nil, nil, nil, "sparse: invalid dimensions -1×3"},
+		{2, 3, []int{0, 1, 2}, []uint32{0, 2}, []float64{1}, "matrices: values must have length 2, as indices, got 1"},
+		{2, 3, []int{0, 1}, []uint32{0}, []float64{1}, "matrices: indptr must describe 2 rows and 1 entries"},
+		{2, 3, nil, nil, nil, "matrices: indptr must describe 2 rows and 0 entries"},
+		{1, 3, []int{1, 1}, []uint32{0}, []float64{1}, "matrices: indptr must describe 1 rows and 1 entries"},
+		{1, 3, []int{0, 2}, []uint32{0}, []float64{1}, "matrices: indptr must describe 1 rows and 1 entries"},
+		{2, 3, []int{0, 2, 1}, []uint32{0}, []float64{1}, "matrices: indptr of row 0 must ascend, got 0 and 2"},
+		{3, 3, []int{0, 1, 0, 1}, []uint32{0}, []float64{1}, "matrices: indptr of row 1 must ascend, got 1 and 0"},
+		{1, 3, []int{0, 1}, []uint32{3}, []float64{1}, "matrices: row 0: columns must be below 3, got 3"},
+		{1, 3, []int{0, 2}, []uint32{1, 1}, []float64{1, 2}, "matrices: row 0: columns must ascend, got 1 after 1"},
+		{-1, 3, nil, nil, nil, "matrices: invalid dimensions -1×3"},
 	} {
-		_, err := sparse.New(c.rows, c.cols, c.indptr, c.indices, c.values)
+		_, err := matrices.NewCSR(c.rows, c.cols, c.indptr, c.indices, c.values)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
 		if len(c.values) == len(c.indices) {
-			if _, err := sparse.NewShared(c.rows, c.cols, c.indptr, c.indices, 1); err == nil || err.Error() != c.want {
+			if _, err := matrices.NewSharedCSR(c.rows, c.cols, c.indptr, c.indices, 1); err == nil || err.Error() != c.want {
 				t.Errorf("shared: error %v, want %s", err, c.want)
 			}
 		}
 	}
-	if _, err := sparse.NewShared(0, 1, []int{0}, nil, math.NaN()); err == nil || err.Error() != "sparse: scale must "+
+	if _, err := matrices.NewSharedCSR(0, 1, []int{0}, nil, math.NaN()); err == nil || err.Error() != "matrices: scale must "+
 		"be finite, got NaN" {
 		t.Error(err)
 	}
@@ -202,7 +202,7 @@ func TestErrors(t *testing.T) {
 
 // At panics out of range, as every mat.Matrix.
 func TestAtPanics(t *testing.T) {
-	m := sparse.FromDense(random(2, 2, 5))
+	m := matrices.CSRFromDense(random(2, 2, 5))
 	for _, c := range []struct {
 		i, j int
 		want error
@@ -219,7 +219,7 @@ func TestAtPanics(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	m, err := sparse.New(0, 4, []int{0}, nil, nil)
+	m, err := matrices.NewCSR(0, 4, []int{0}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,9 +228,9 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-func ExampleNew() {
+func ExampleNewCSR() {
 	// Row 0 is (0, 2, 0), row 1 is (1, 0, 3).
-	m, err := sparse.New(2, 3, []int{0, 1, 3}, []uint32{1, 0, 2}, []float64{2, 1, 3})
+	m, err := matrices.NewCSR(2, 3, []int{0, 1, 3}, []uint32{1, 0, 2}, []float64{2, 1, 3})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package single
+package matrices
 
 import (
 	"testing"
@@ -9,8 +9,8 @@ import (
 // Accessors return the values that were set.
 func TestDenseViews(t *testing.T) {
 	source := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})
-	m := Copy(source)
-	if !mat.Equal(m, source) || !mat.Equal(m.T(), source.T()) || !mat.Equal(Copy(source.T()), source.T()) {
+	m := CopyDense32(source)
+	if !mat.Equal(m, source) || !mat.Equal(m.T(), source.T()) || !mat.Equal(CopyDense32(source.T()), source.T()) {
 		t.Error("a copy differs")
 	}
 	if !mat.Equal(m.Slice(1, 3), source.Slice(1, 3, 0, 2)) {
@@ -27,19 +27,19 @@ func TestDenseViews(t *testing.T) {
 	if m.Slice(1, 2).At(0, 0) != 7 || m.Select([]int{1}).At(0, 0) != 7 {
 		t.Error("a row is no view")
 	}
-	if got := Copy(mat.NewDense(1, 1, []float64{0.1})).At(0, 0); got != float64(float32(0.1)) {
+	if got := CopyDense32(mat.NewDense(1, 1, []float64{0.1})).At(0, 0); got != float64(float32(0.1)) {
 		t.Errorf("0.1 was rounded to %v", got)
 	}
 }
 
 // Indices out of range and wrong lengths panic.
 func TestPanics(t *testing.T) {
-	m := New(2, 3, nil)
+	m := NewDense32(2, 3, nil)
 	for name, f := range map[string]func(){
 		"row":     func() { m.At(2, 0) },
 		"column":  func() { m.At(0, -1) },
 		"leading": func() { m.Leading(4) },
-		"length":  func() { New(2, 2, make([]float32, 3)) },
+		"length":  func() { NewDense32(2, 2, make([]float32, 3)) },
 	} {
 		func() {
 			defer func() {

@@ -1,8 +1,4 @@
-// Package single implements dense float32 matrices. They use half the memory of a mat.Dense and
-// double the SIMD throughput.
-//
-// A [Dense] is a gonum mat.Matrix. [Dense.Row] returns whole rows without conversion.
-package single
+package matrices
 
 import (
 	"fmt"
@@ -10,30 +6,30 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Dense is a rows×cols matrix of float32 in row-major order.
-type Dense struct {
+// Dense32 is a rows×cols matrix of float32 in row-major order.
+type Dense32 struct {
 	rows, cols, stride int
 	data               []float32
 }
 
-var _ mat.Matrix = (*Dense)(nil)
+var _ mat.Matrix = (*Dense32)(nil)
 
-// New returns a rows×cols matrix backed by data, or by a new slice if data is nil. It panics if
+// NewDense32 returns a rows×cols matrix backed by data, or by a new slice if data is nil. It panics if
 // len(data) is not rows·cols.
-func New(rows, cols int, data []float32) *Dense {
+func NewDense32(rows, cols int, data []float32) *Dense32 {
 	if data == nil {
 		data = make([]float32, rows*cols)
 	}
 	if len(data) != rows*cols || rows < 0 || cols < 0 {
-		panic(fmt.Sprintf("single: a %d×%d matrix must have %d elements, got %d", rows, cols, rows*cols, len(data)))
+		panic(fmt.Sprintf("matrices: a %d×%d matrix must have %d elements, got %d", rows, cols, rows*cols, len(data)))
 	}
-	return &Dense{rows: rows, cols: cols, stride: cols, data: data}
+	return &Dense32{rows: rows, cols: cols, stride: cols, data: data}
 }
 
-// Copy returns m rounded to float32.
-func Copy(m mat.Matrix) *Dense {
+// CopyDense32 returns m rounded to float32.
+func CopyDense32(m mat.Matrix) *Dense32 {
 	rows, cols := m.Dims()
-	out := New(rows, cols, nil)
+	out := NewDense32(rows, cols, nil)
 	dense, isDense := m.(*mat.Dense)
 	for i := range rows {
 		row := out.Row(i)
@@ -51,10 +47,10 @@ func Copy(m mat.Matrix) *Dense {
 }
 
 // Dims returns the number of rows and columns.
-func (m *Dense) Dims() (rows, cols int) { return m.rows, m.cols }
+func (m *Dense32) Dims() (rows, cols int) { return m.rows, m.cols }
 
 // At returns entry (i, j). It panics if the indices are out of range.
-func (m *Dense) At(i, j int) float64 {
+func (m *Dense32) At(i, j int) float64 {
 	if uint(i) >= uint(m.rows) {
 		panic(mat.ErrRowAccess)
 	}
@@ -65,19 +61,19 @@ func (m *Dense) At(i, j int) float64 {
 }
 
 // T returns the transpose as a view.
-func (m *Dense) T() mat.Matrix { return mat.Transpose{Matrix: m} }
+func (m *Dense32) T() mat.Matrix { return mat.Transpose{Matrix: m} }
 
 // Row returns a view of row i.
-func (m *Dense) Row(i int) []float32 {
+func (m *Dense32) Row(i int) []float32 {
 	at := i * m.stride
 	return m.data[at : at+m.cols : at+m.cols]
 }
 
 // Raw returns the backing slice and its stride.
-func (m *Dense) Raw() (data []float32, stride int) { return m.data, m.stride }
+func (m *Dense32) Raw() (data []float32, stride int) { return m.data, m.stride }
 
 // Slice returns a view of rows lo to hi, hi excluded.
-func (m *Dense) Slice(lo, hi int) *Dense {
+func (m *Dense32) Slice(lo, hi int) *Dense32 {
 	out := *m
 	out.rows = hi - lo
 	out.data = m.data[lo*m.stride : hi*m.stride : hi*m.stride]
@@ -85,7 +81,7 @@ func (m *Dense) Slice(lo, hi int) *Dense {
 }
 
 // Leading returns a view of the first cols columns.
-func (m *Dense) Leading(cols int) *Dense {
+func (m *Dense32) Leading(cols int) *Dense32 {
 	if cols < 0 || cols > m.cols {
 		panic(mat.ErrColAccess)
 	}
@@ -95,8 +91,8 @@ func (m *Dense) Leading(cols int) *Dense {
 }
 
 // Select returns a copy of the given rows in the given order.
-func (m *Dense) Select(rows []int) *Dense {
-	out := New(len(rows), m.cols, nil)
+func (m *Dense32) Select(rows []int) *Dense32 {
+	out := NewDense32(len(rows), m.cols, nil)
 	for k, i := range rows {
 		copy(out.Row(k), m.Row(i))
 	}
