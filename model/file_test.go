@@ -275,7 +275,7 @@ func TestRestoreErrors(t *testing.T) {
 		{"model: part: array ints does not hold int64", func(a *Archive) { a.Arrays["part/ints"] = a.Arrays["part/list"] }},
 		{"model: part: array list does not hold float64", func(a *Archive) { a.Arrays["part/list"] = a.Arrays["part/ints"] }},
 		{"model: part: array cols does not hold uint32", func(a *Archive) { a.Arrays["part/cols"] = a.Arrays["part/list"] }},
-		{"model: part: index: sparse: row 0: columns must be below 3, got 8",
+		{"model: part: index: matrices: row 0: columns must be below 3, got 8",
 			func(a *Archive) { a.Scalars["part/index/cols"] = 3.0 }},
 		{"model: number must have one number, got 4", func(a *Archive) { a.Arrays["number"] = a.Arrays["part/list"] }},
 	} {
