@@ -30,20 +30,25 @@ const maxEncodedTargets = 5
 func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 	targets := transformer.NewTargetEncode()
 	targets.Seed = r.seed("encode")
+	var selected []string // by the group that contains the step
 	return replaced(steps, func(fitter transformer.Fitter) []pipeline.Step {
+		if g, ok := fitter.(pipeline.Group); ok {
+			selected = g.Select
+		}
+		reached := r.reachedBy(selected)
 		tfidf, words := fitter.(transformer.TFIDF)
 		words = words && tfidf.Analyzer == "word"
 		switch fitter := fitter.(type) {
 		case transformer.Standardize:
 			if encode == encodeColumns {
-				return pipeline.Steps(r.scaledByTails(fitter))
+				return pipeline.Steps(r.scaledByTails(fitter, reached))
 			}
 		case transformer.OneHot:
 			switch encode {
 			case encodeTargets:
 				return pipeline.Steps(targets, transformer.NewStandardize())
 			case encodeColumns:
-				return r.allCategories()
+				return r.allCategories(reached)
 			}
 		case transformer.TFIDF:
 			switch {
@@ -51,11 +56,20 @@ func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 				return pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "words", Fitter: fitter},
 					{Name: "characters", Fitter: ofCharacters(fitter, 5)}}})
 			case words && encode == encodeColumns:
-				return pipeline.Steps(r.termsByLength(fitter))
+				return pipeline.Steps(r.termsByLength(fitter, reached))
 			}
 		}
 		return nil
 	})
+}
+
+// reachedBy reports which columns reach the steps of a group: those that it selects by name, or all.
+func (r *sample) reachedBy(selected []string) func(name string) bool {
+	isColumn := func(name string) bool {
+		return slices.ContainsFunc(r.data.Schema.Columns, func(c datasets.Column) bool { return c.Name == name })
+	}
+	byName := len(selected) > 0 && !slices.ContainsFunc(selected, func(name string) bool { return !isColumn(name) })
+	return func(name string) bool { return !byName || slices.Contains(selected, name) }
 }
 
 // replaced returns the steps with some replaced by others, also in composites; nil keeps a step.
@@ -91,10 +105,11 @@ func ofCharacters(words transformer.TFIDF, n int) transformer.TFIDF {
 
 // allCategories returns onehot of all categories, not of columns that are text too: terms tell how similar two names
 // are.
-func (r *sample) allCategories() []pipeline.Step {
+func (r *sample) allCategories(reached func(name string) bool) []pipeline.Step {
 	var names []string
 	for j := range r.data.Cols() {
-		if c := r.data.Schema.Column(j); c.Kind == datasets.Categorical || c.Format.Delimiter != "" {
+		c := r.data.Schema.Column(j)
+		if reached(c.Name) && (c.Kind == datasets.Categorical || c.Format.Delimiter != "") {
 			names = append(names, c.Name)
 		}
 	}
@@ -106,10 +121,10 @@ func (r *sample) allCategories() []pipeline.Step {
 }
 
 // termsByLength returns the step with sequences of characters instead for columns of short texts, such as names.
-func (r *sample) termsByLength(words transformer.TFIDF) transformer.Fitter {
+func (r *sample) termsByLength(words transformer.TFIDF, reached func(name string) bool) transformer.Fitter {
 	const long = 60 // mean length of a text
 	texts := textrows.Of(r.data.X)
-	return r.grouped(datasets.Text, func(j int) bool {
+	return r.grouped(datasets.Text, reached, func(j int) bool {
 		length := 0
 		for i := range r.data.Rows() {
 			text, _ := texts.Text(i, j)
@@ -121,12 +136,12 @@ func (r *sample) termsByLength(words transformer.TFIDF) transformer.Fitter {
 
 // grouped returns a step for the columns of a kind that satisfy a condition and another one for the rest.
 func (r *sample) grouped(
-	kind datasets.Kind, condition func(j int) bool, step, other transformer.Fitter,
+	kind datasets.Kind, reached func(name string) bool, condition func(j int) bool, step, other transformer.Fitter,
 ) transformer.Fitter {
 	var names, others []string
 	for j := range r.data.Cols() {
 		switch {
-		case r.data.Schema.Column(j).Kind != kind || r.data.Schema.Column(j).Format.Delimiter != "":
+		case !reached(r.data.Schema.Name(j)) || r.data.Schema.Column(j).Kind != kind || r.data.Schema.Column(j).Format.Delimiter != "":
 		case condition(j):
 			names = append(names, r.data.Schema.Name(j))
 		default:
@@ -144,9 +159,9 @@ func (r *sample) grouped(
 }
 
 // scaledByTails returns the step with quantile instead for numeric columns with values far from the others.
-func (r *sample) scaledByTails(standardize transformer.Fitter) transformer.Fitter {
+func (r *sample) scaledByTails(standardize transformer.Fitter, reached func(name string) bool) transformer.Fitter {
 	const far = 6 // standard deviations
-	return r.grouped(datasets.Numeric, func(j int) bool {
+	return r.grouped(datasets.Numeric, reached, func(j int) bool {
 		values := slices.DeleteFunc(mat.Col(nil, j, r.data.X), func(v float64) bool { return v-v != 0 })
 		mean, deviation := stat.MeanStdDev(values, nil)
 		return slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v-mean) > far*deviation })

@@ -269,3 +269,23 @@ func TestColumns(t *testing.T) {
 		t.Errorf("scales %v", relevance)
 	}
 }
+
+// TestEncodedGroups checks that an encoder in a group replaces that of the columns of the group alone.
+func TestEncodedGroups(t *testing.T) {
+	data := categories(60, 5)
+	r := &run{sample: sample{data: data}}
+	steps := pipeline.Steps(pipeline.NewColumns(
+		pipeline.Group{Name: "one", Select: []string{"many"}, Steps: pipeline.Steps(transformer.NewOneHot())},
+		pipeline.Group{Name: "other", Select: []string{"few"}, Steps: pipeline.Steps(transformer.NewOneHot())}))
+	fitted, err := pipeline.Chain{Steps: r.encoded(steps, encodeColumns)}.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := fitted.Transform(context.Background(), data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, cols := out.Dims(); cols != 8 {
+		t.Errorf("%d columns, want those of 5 and 3 categories", cols)
+	}
+}
