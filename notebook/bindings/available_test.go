@@ -35,7 +35,7 @@ func TestCheckImports(t *testing.T) {
 		t.Errorf("it takes %v", took)
 	}
 	for _, want := range []string{
-		`cannot import "slices": the interpreter cannot call generic functions; use sort, or use the kernel GoNB`, `"maps"`, `"cmp"`, `"gonum.org/v1/plot/plotter"`, "bochner/plot",
+		`cannot import "slices": the interpreter cannot call generic functions; use sort, or use the kernel GoNB`, `"maps"`, `"cmp"`, `"gonum.org/v1/plot/plotter"`, "bochner/inspection/plot",
 		`cannot import "example.com/none": this kernel does not contain it; leave it out, or use the kernel GoNB`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
