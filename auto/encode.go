@@ -30,15 +30,13 @@ const maxEncodedTargets = 5
 func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 	targets := transformer.NewTargetEncode()
 	targets.Seed = r.seed("encode")
-	var selected []string // by the group that contains the step
+	reached := r.reachedBy(nil) // the columns that reach the step
 	return replaced(steps, func(fitter transformer.Fitter) []pipeline.Step {
-		if g, ok := fitter.(pipeline.Group); ok {
-			selected = g.Select
-		}
-		reached := r.reachedBy(selected)
 		tfidf, words := fitter.(transformer.TFIDF)
 		words = words && tfidf.Analyzer == "word"
 		switch fitter := fitter.(type) {
+		case pipeline.Group: // its steps follow
+			reached = r.reachedBy(fitter.Select)
 		case transformer.Standardize:
 			if encode == encodeColumns {
 				return pipeline.Steps(r.scaledByTails(fitter, reached))
@@ -65,10 +63,8 @@ func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 
 // reachedBy reports which columns reach the steps of a group: those that it selects by name, or all.
 func (r *sample) reachedBy(selected []string) func(name string) bool {
-	isColumn := func(name string) bool {
-		return slices.ContainsFunc(r.data.Schema.Columns, func(c datasets.Column) bool { return c.Name == name })
-	}
-	byName := len(selected) > 0 && !slices.ContainsFunc(selected, func(name string) bool { return !isColumn(name) })
+	byName := len(selected) > 0 &&
+		!slices.ContainsFunc(selected, func(name string) bool { return r.data.Schema.Index(name) < 0 })
 	return func(name string) bool { return !byName || slices.Contains(selected, name) }
 }
 

@@ -184,17 +184,17 @@ func (r *run) coarseEntrant(recipe, gamma int) entrant {
 func (r *run) promote(field []entrant, round int) []entrant {
 	ranked := slices.DeleteFunc(slices.Clone(field), func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
-	count := map[string]int{}
+	ofMap, ofInput := map[string]int{}, map[string]int{}
 	var out, others []entrant
 	chosen := map[int]bool{}
 	most := max(promoted, (len(ranked)+2)/3)
 	for _, e := range ranked {
 		k := r.table[e.recipe]
-		if len(out) >= most || count[kindOf(k)] >= maxOfMap || count[k.representation.name] >= maxOfInput {
+		if len(out) >= most || ofMap[kindOf(k)] >= maxOfMap || ofInput[k.representation.name] >= maxOfInput {
 			continue
 		}
-		count[kindOf(k)]++
-		count[k.representation.name]++
+		ofMap[kindOf(k)]++
+		ofInput[k.representation.name]++
 		next := r.finerEntrant(r.best[e.recipe].point, max(e.gammaStep/2, 1), max(e.penaltyStep/2, 2))
 		if k.linear() && (round == 0 || r.timed()) { // for hardly more time, but more candidates
 			next.transforms = r.transforms

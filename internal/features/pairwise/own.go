@@ -39,10 +39,7 @@ func (k *Kernel) Gram(ctx context.Context, X mat.Matrix, ids []int) (*Kernel, *m
 			n, d)
 	}
 	if ids == nil {
-		ids = make([]int, n)
-		for i := range ids {
-			ids[i] = i
-		}
+		ids = allRows(n)
 	}
 	for _, id := range ids {
 		if id >= d {
@@ -70,13 +67,25 @@ func (k *Kernel) NewRows(X mat.Matrix) mat.Matrix {
 	return X
 }
 
+// allRows returns the numbers of n rows.
+func allRows(n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = i
+	}
+	return ids
+}
+
 // SymmetryTol is the tolerance of the difference of two entries of a Gram matrix in transposed positions,
 // relative to the largest entry.
 const SymmetryTol = 1e-8
 
 // CheckSymmetric returns an error for the first pair of rows of a Gram matrix whose values differ: column
-// ids[i] is that of row i.
+// ids[i] is that of row i; nil for all rows of a square matrix.
 func CheckSymmetric(ctx context.Context, gram *mat.Dense, ids []int) error {
+	if ids == nil {
+		ids = allRows(gram.RawMatrix().Rows)
+	}
 	largest := max(mat.Max(gram), -mat.Min(gram))
 	bad := make([]int, len(ids)) // 1 + the first column, by row
 	kern.Parallel(len(ids), 16, func(lo, hi int) {
