@@ -52,12 +52,13 @@ func FitBatch(ctx context.Context, j batch.Job) (shared []string, err error) {
 // not supported.
 func PlanBatch(j batch.Job) (most int64, err error) {
 	for _, part := range byType(j) {
-		bytes := part.MaxFitBytes()
-		err = part.CheckTags()
-		if fitter, ok := part.Candidates[0].Estimator.(batch.Fitter); ok && err == nil {
-			bytes, err = fitter.PlanBatch(part)
+		if err := part.CheckTags(); err != nil {
+			return 0, err
 		}
-		if err != nil {
+		var bytes int64
+		if fitter, ok := part.Candidates[0].Estimator.(batch.Fitter); !ok {
+			bytes = part.MaxFitBytes()
+		} else if bytes, err = fitter.PlanBatch(part); err != nil {
 			return 0, err
 		}
 		most = max(most, bytes)
