@@ -164,17 +164,14 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 
 // refusal returns the error of the columns that violate a requirement of the named step.
 func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
-	if d.Constraint == datasets.Texts && len(in.Columns) == 0 {
+	n := len(in.Columns)
+	switch none := n == 0; {
+	case none && d.Constraint == datasets.Texts:
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes text"}, true
-	}
-	if takesCategories(d.Constraint) && len(in.Columns) == 0 {
+	case none && takesCategories(d.Constraint):
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
-	}
-	if n := len(in.Columns); d.Constraint == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
-		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
-			true
-	}
-	if n := len(in.Columns); d.Constraint == datasets.ColumnCount && n > 0 && !in.More && n != d.Columns {
+	case none || in.More:
+	case d.Constraint == datasets.ManyColumns && n < d.Columns, d.Constraint == datasets.ColumnCount && n != d.Columns:
 		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
 			true
 	}
