@@ -173,9 +173,12 @@ func (r *run) findLessons() error {
 	}
 	alike := datasets.Set{X: mat.NewDense(r.data.Rows(), 1, nil), Y: r.data.Y, Weights: r.data.Weights,
 		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // sampling does not depend on the inputs
-	r.lessonRows, err = step.(interface {
-		Sample(ctx context.Context, data datasets.Source) ([]int, error)
-	}).Sample(context.Background(), alike.Source())
+	switch s := step.(type) {
+	case transformer.ARD:
+		r.lessonRows, err = s.Sample(context.Background(), alike.Source())
+	case transformer.RFM:
+		r.lessonRows, err = s.Sample(context.Background(), alike.Source())
+	}
 	return err
 }
 

@@ -184,8 +184,10 @@ func (l *linear) Report() Report {
 	return r
 }
 
-// Tags returns the number of input columns.
-func (l *linear) Tags() datasets.Tags { return datasets.Tags{InputWidth: l.coef.RawMatrix().Cols} }
+// Tags returns the number of input columns and the coefficients.
+func (l *linear) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: l.coef.RawMatrix().Cols, Coef: l.Coef}
+}
 
 func (l *linear) outputs() int { return len(l.intercept) }
 

@@ -56,9 +56,9 @@ func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want R
 // InputWidth returns the number of input columns.
 func (f *FittedRFFNetwork) InputWidth() int { d, _ := f.m.Layers[0].W.Dims(); return d }
 
-// Tags returns the number of input columns and their relevance.
+// Tags returns the number of input columns, their relevance and the coefficients of the last layer.
 func (f *FittedRFFNetwork) Tags() datasets.Tags {
-	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance()}
+	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance(), Coef: f.Coef}
 }
 
 // Layers returns the number of layers.

@@ -389,6 +389,9 @@ type columnsValue struct {
 }
 
 func (v columnsValue) Set(plain any) error {
+	if name, ok := plain.(string); ok {
+		return param.FieldError{Constraint: v.Constraint(), Hint: v.hint(name)}
+	}
 	list, err := parse(plain)
 	if err != nil {
 		return param.FieldError{Constraint: v.Constraint(), Hint: err.Error()}

@@ -193,10 +193,7 @@ func writesIntoTile(s *suite) {
 
 // fitsAndMapsAtOnce checks that the features of FitTransform equal those of the fitted map.
 func fitsAndMapsAtOnce(s *suite) {
-	b, ok := s.spec.(interface {
-		FitTransform(ctx context.Context, data datasets.Set) (transformer.Transformer, mat.Matrix, error)
-		FeatureBytes(rows, cols int) int64
-	})
+	b, ok := s.spec.(transformer.Binning)
 	if !ok {
 		s.Skip("has no FitTransform")
 	}

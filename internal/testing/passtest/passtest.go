@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/model"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Start starts the first pass of a spec.
@@ -215,7 +216,7 @@ func (l Learner[T]) read(p datasets.Pass, part datasets.Set, w partition) (datas
 
 // spoil overwrites the arrays of a block, as a reader of files does with the next one.
 func spoil(block datasets.Set) {
-	if m, ok := block.X.(interface{ Zero() }); ok {
+	if m, ok := block.X.(*mat.Dense); ok {
 		m.Zero()
 	}
 	for _, list := range [][]float64{block.Y, block.Weights} {
