@@ -106,7 +106,7 @@ func (r *run) chooseTable() error {
 	// of few rows an exact kernel is cheaper than its maps, of very many it is too slow
 	const maxExactOnly, maxExact = 1500, 100_000
 	task, o, rows := r.metric.Task, r.options, r.data.Rows()
-	scores := r.metric.Requires == metrics.Probabilities
+	scores := r.metric.Requires == metrics.RequiresProbabilities
 	byClass := metricinput.IsClassBalanced(r.metric.Name)
 	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !byClass &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"

@@ -112,7 +112,7 @@ func ExampleLogistic_StartFrom() {
 		log.Fatal(err)
 	}
 	p, err := estimator.Predict(ctx, fitted, mat.NewDense(1, 2, []float64{5.6, 2.2}),
-		estimator.Request{Outputs: estimator.Probabilities})
+		estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func ExampleLogistic() {
 	}
 	model := fitted.(*estimator.FittedLogistic)
 	out, err := model.PredictFull(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}),
-		estimator.Request{Outputs: estimator.Probabilities})
+		estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (f *kernelRegressor) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 }
 
 // Outputs returns values and targets.
-func (f *kernelRegressor) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+func (f *kernelRegressor) Outputs() Outputs { return Outputs{Has: OutputValues | OutputTargets} }
 
 // PredictFull returns every target of each row of X.
 func (f *kernelRegressor) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
@@ -60,7 +60,7 @@ type kernelClassifier struct {
 
 // Outputs returns values and scores.
 func (f *kernelClassifier) Outputs() Outputs {
-	return Outputs{Has: Values | Scores, Classes: slices.Clone(f.classes)}
+	return Outputs{Has: OutputValues | OutputScores, Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class and scores of each row of X.
@@ -269,7 +269,7 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 		return fmt.Errorf("the dual weights do not fit %d rows and %d intercepts", n, len(m.Intercept))
 	case !kern.AllFinite(design.DenseData(dual)) || !kern.AllFinite(m.Intercept):
 		return fmt.Errorf("dual weights or intercepts are not finite")
-	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive.Contains(v) }):
+	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive().Contains(v) }):
 		return fmt.Errorf("gamma, nu and shape are not all positive")
 	case m.Kernel == string(kernel.Precomputed) && !pairwise.IsUnits(m.X):
 		return fmt.Errorf("the rows of a precomputed kernel must be unit vectors")
@@ -280,7 +280,7 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 	case m.Kernel == "polynomial" &&
 		(!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
 		return fmt.Errorf("degree or coef0 is out of range")
-	case m.Kernel == "sigmoid" && !param.Any.Contains(m.Shape.Coef0):
+	case m.Kernel == "sigmoid" && !param.Any().Contains(m.Shape.Coef0):
 		return fmt.Errorf("coef0 is not a finite number")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()

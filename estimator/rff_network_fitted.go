@@ -24,14 +24,14 @@ type FittedRFFNetwork struct {
 
 // Predict returns the first target, or the code of the class, of each row of X.
 func (f *FittedRFFNetwork) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := f.PredictFull(ctx, X, Request{Outputs: Values})
+	out, err := f.PredictFull(ctx, X, Request{Outputs: OutputValues})
 	return out.Values, err
 }
 
 // Outputs returns values and targets of a regression, values, scores and probabilities of a classifier, and all of
 // these of a zero value.
 func (f *FittedRFFNetwork) Outputs() Outputs {
-	regression, classifier := Values|Targets, Values|Scores|Probabilities
+	regression, classifier := OutputValues|OutputTargets, OutputValues|OutputScores|OutputProbabilities
 	switch {
 	case f.m == nil:
 		return Outputs{Has: regression | classifier}

@@ -46,9 +46,9 @@ func TestNetworkCapabilities(t *testing.T) {
 		classes []string
 	}{"numbers": {numbers, nil}, "classes": {classes, []string{"no", "yes"}}} {
 		f := fittedNetwork(t, smallNetwork(), c.data)
-		want := Outputs{Has: Values | Targets}
+		want := Outputs{Has: OutputValues | OutputTargets}
 		if c.classes != nil {
-			want = Outputs{Has: Values | Scores | Probabilities, Classes: c.classes}
+			want = Outputs{Has: OutputValues | OutputScores | OutputProbabilities, Classes: c.classes}
 		}
 		if got := f.Outputs(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: outputs %+v, must be %+v", what, got, want)

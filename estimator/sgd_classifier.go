@@ -174,7 +174,7 @@ func (f *fittedSGDProbabilistic) State(s *model.State) {
 
 // Outputs returns values, scores and probabilities.
 func (f *fittedSGDProbabilistic) Outputs() Outputs {
-	return Outputs{Has: Values | Scores | Probabilities, Classes: slices.Clone(f.classes)}
+	return Outputs{Has: OutputValues | OutputScores | OutputProbabilities, Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class, scores and probabilities of each row of X.

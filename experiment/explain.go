@@ -213,7 +213,7 @@ func (m *opened) explainRows(ctx context.Context, data string, o Options) (out r
 		out.ShapleyValues = out.Append(values)
 		o.Progress.report("explain", e.rows, rows.Rows())
 	}
-	if out.Method == inspection.Exact {
+	if out.Method == inspection.MethodExact {
 		out.Partners, err = e.partners(ctx, rows.EvenlySpaced(interactionRows))
 	}
 	return out, err
@@ -282,7 +282,7 @@ func ExplainFile(ctx context.Context, model, data, out string, o Options) (e res
 func writeExplanationCSV(w io.Writer, e result.Explanation) error {
 	out := csv.NewWriter(w)
 	line := append([]string{"row", "output", "prediction", "base"}, e.Inputs...)
-	if e.Method == inspection.Sampling {
+	if e.Method == inspection.MethodSampling {
 		for _, name := range e.Inputs {
 			line = append(line, name+"_std_error")
 		}

@@ -21,7 +21,7 @@ import (
 // lonely is an anomaly detector that fails if it gets a target.
 type lonely struct{ Limit float64 }
 
-func (s *lonely) Params(l *param.List) { l.Float(&s.Limit, "limit", "border", param.Any) }
+func (s *lonely) Params(l *param.List) { l.Float(&s.Limit, "limit", "border", param.Any()) }
 
 func (lonely) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Anomaly} }
 
@@ -33,7 +33,7 @@ func (s lonely) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, 
 }
 
 func (lonely) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputAnomalyScores}
 }
 
 func (s lonely) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
@@ -102,7 +102,7 @@ func TestTargetlessFits(t *testing.T) {
 		t.Error(err)
 	}
 
-	one, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{Outputs: estimator.AnomalyScores})
+	one, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{Outputs: estimator.OutputAnomalyScores})
 	if err != nil || one.Anomaly == nil {
 		t.Fatal("a fitted pipeline has not the anomaly scores of its model", err)
 	}

@@ -98,12 +98,12 @@ func capabilitiesOf(spec estimator.Estimator) Capabilities {
 	if full, ok := any(e.Fitted()).(estimator.FullPredictor); ok {
 		has = full.Outputs().Has
 	}
-	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities),
-		has.Has(estimator.Intervals)
+	classes, probable, intervals := has.Has(estimator.OutputScores), has.Has(estimator.OutputProbabilities),
+		has.Has(estimator.OutputIntervals)
 	switch {
 	case len(models) == 0 || classes && probable:
-		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable,
-			Std: has.Has(estimator.Std), Intervals: intervals, MultiLabel: tags.MultiLabel}
+		return Capabilities{Unknown: classes && has.Has(estimator.OutputTargets), Classes: classes, Probabilities: probable,
+			Std: has.Has(estimator.OutputStd), Intervals: intervals, MultiLabel: tags.MultiLabel}
 	case classes: // probabilities are those of the inner models
 		probable = !slices.ContainsFunc(models,
 			func(m meta.Member) bool { return !capabilitiesOf(m.Estimator).Probabilities })

@@ -71,15 +71,15 @@ func (s *suite) noRows(t testing.TB) {
 func (s *suite) outputs(t testing.TB) {
 	p := s.fit(t, s.data)
 	has := estimator.OutputsOf(p)
-	if has.Has.Has(estimator.Scores) != (len(has.Classes) >= 2) {
-		t.Errorf("%d classes, and scores: %v", len(has.Classes), has.Has.Has(estimator.Scores))
+	if has.Has.Has(estimator.OutputScores) != (len(has.Classes) >= 2) {
+		t.Errorf("%d classes, and scores: %v", len(has.Classes), has.Has.Has(estimator.OutputScores))
 	}
 	all, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := estimator.Output(0)
-	for output := estimator.Values; output <= estimator.AnomalyScores && output != 0; output <<= 1 {
+	for output := estimator.OutputValues; output <= estimator.OutputAnomalyScores && output != 0; output <<= 1 {
 		one, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{Outputs: output})
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func (s *suite) outputs(t testing.TB) {
 func (s *suite) nested(t testing.TB) {
 	p := s.fit(t, s.data)
 	has := estimator.OutputsOf(p).Has
-	hasIntervals, hasSets := has.Has(estimator.Intervals), has.Has(estimator.Sets)
+	hasIntervals, hasSets := has.Has(estimator.OutputIntervals), has.Has(estimator.OutputSets)
 	if !hasIntervals && !hasSets {
 		t.Skip("it says not how sure it is")
 	}
@@ -121,7 +121,7 @@ func (s *suite) nested(t testing.TB) {
 	var within *mat.Dense
 	for _, level := range []float64{0.3, 0.5, 0.8} {
 		all, err := estimator.Predict(context.Background(), p, s.probe,
-			estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
+			estimator.Request{Outputs: estimator.OutputIntervals | estimator.OutputSets, Level: level})
 		if hasIntervals {
 			lower, upper := all.Lower, all.Upper
 			if err != nil || len(lower) != n || len(upper) != n {

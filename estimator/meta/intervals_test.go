@@ -349,7 +349,7 @@ func TestIntervalsOfAnyLevel(t *testing.T) {
 	target := meta.NewTarget(intervals("jackknife_plus", estimator.NewRidge()))
 	p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(target), data)
 	at := func(p estimator.Predictor, X mat.Matrix, level float64) (estimator.Prediction, error) {
-		return estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
+		return estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.OutputIntervals | estimator.OutputSets, Level: level})
 	}
 	all, err := estimator.Predict(ctx, p, data.X, estimator.Request{})
 	if err != nil {
@@ -385,8 +385,8 @@ func TestIntervalsOfAnyLevel(t *testing.T) {
 	}
 	sets := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(intervals("auto", estimator.NewLogistic())),
 		overlapping(1, 200))
-	if has := estimator.OutputsOf(sets).Has; !has.Has(estimator.Sets) || has.Has(estimator.Intervals) ||
-		estimator.OutputsOf(p).Has.Has(estimator.Sets) {
+	if has := estimator.OutputsOf(sets).Has; !has.Has(estimator.OutputSets) || has.Has(estimator.OutputIntervals) ||
+		estimator.OutputsOf(p).Has.Has(estimator.OutputSets) {
 		t.Error("a model has both intervals and sets")
 	}
 	size := 0.0
@@ -416,7 +416,7 @@ func (k known) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 
 type knows struct{ estimator.Predictor }
 
-func (knows) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.Std} }
+func (knows) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.OutputStd} }
 
 func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
 	err error) {
@@ -473,7 +473,7 @@ func (both) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 }
 
 func (both) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Targets | estimator.Std}
+	return estimator.Outputs{Has: estimator.OutputTargets | estimator.OutputStd}
 }
 
 func (both) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {

@@ -174,7 +174,7 @@ func TestTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if has := estimator.OutputsOf(fitted); !slices.Equal(has.Classes, []string{"minus", "plus"}) ||
-		!has.Has.Has(estimator.Probabilities) {
+		!has.Has.Has(estimator.OutputProbabilities) {
 		t.Error("the classes or probabilities of a search within are not found")
 	}
 	state, err := model.Record(fitted.(*FittedTrimmed)) // of which the choice of the search is kept

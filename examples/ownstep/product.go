@@ -32,7 +32,7 @@ func NewProduct(parts ...transformer.Fitter) Product {
 
 // Params declares the scale, and the parameters of the parts below their names.
 func (p *Product) Params(l *param.List) {
-	l.Float(&p.Scale, "scale", "what every feature is multiplied by", param.Positive)
+	l.Float(&p.Scale, "scale", "what every feature is multiplied by", param.Positive())
 	p.Parts = append([]pipeline.Step(nil), p.Parts...)
 	pipeline.DeclareSteps(l, p.Parts)
 }

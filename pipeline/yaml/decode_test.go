@@ -60,7 +60,7 @@ func TestDecode(t *testing.T) {
 	laplacian.Kernel, laplacian.Gamma, laplacian.Features, laplacian.Seed = "laplacian", kernel.FixedGamma(0.05), 100,
 		7
 	smooth := transformer.NewRFF()
-	smooth.Gamma, smooth.Seed = kernel.GammaScale, pipeline.DeriveSeed(42, "union.smooth")
+	smooth.Gamma, smooth.Seed = kernel.GammaScale(), pipeline.DeriveSeed(42, "union.smooth")
 	pca, err := param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3},
 		param.Setting{Path: "seed", Value: pipeline.DeriveSeed(42, "union.both.pca")})
 	if err != nil {

@@ -121,7 +121,7 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 			add(param.FieldError{Problem: Problem(err)})
 		}
 	}
-	if m.Requires == metrics.PredictionsAndCosts {
+	if m.Requires == metrics.RequiresPredictionsAndCosts {
 		if s.Pipeline.Estimator != nil && metricinput.Costs(s.Pipeline, []string{"0", "1"}) == nil {
 			add(param.FieldError{Problem: m.Name + " requires the costs of mistakes, and the pipeline has none",
 				Hint: "wrap the classifier: threshold: {cost: {false_positive: 1, false_negative: 5}, estimator: …}"})

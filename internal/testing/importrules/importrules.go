@@ -52,7 +52,7 @@ var Allowed = map[string][]string{
 	"internal/codec/jsonscan":  {}, // JSON, with the place of what is wrong
 	"internal/runtime/memory":  {},
 	"internal/runtime/cputime": {}, // the clock of benchmarks
-	"internal/runtime/journal": {"datasets", "param"},
+	"internal/runtime/journal": {"datasets", "matrices", "param"},
 	// residuals of rows that a model had not seen to intervals
 	"internal/learning/conformal": {},
 	// scores of a classifier to probabilities

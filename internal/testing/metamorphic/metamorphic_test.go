@@ -94,7 +94,7 @@ func hold(t *testing.T, seed uint64) {
 	if r := estimator.Reporter(nil); estimator.As(base, &r) {
 		w.settled = r.Report().Converged && !w.stochastic
 	}
-	if estimator.OutputsOf(base).Has.Has(estimator.Sets) {
+	if estimator.OutputsOf(base).Has.Has(estimator.OutputSets) {
 		w.decided = len(w.train.Schema.Targets[0].Categories)
 	}
 	if w.task == "anomalies" {
