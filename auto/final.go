@@ -80,9 +80,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 		if err != nil {
 			return err
 		}
-		frozen := out.spec
-		frozen.Estimator = pipeline.FrozenModel{Spec: whole, Fitted: together}
-		if out.model, err = frozen.Fit(ctx, part); err != nil {
+		if out.model, err = out.spec.WithFitted(together).Fit(ctx, part); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,7 @@ func (b Blend) Cost(shape datasets.Shape) datasets.Cost {
 }
 
 func (b Blend) check() error {
-	if err := errors.Join(param.Check(b), pipeline.CheckChildren(b)); err != nil {
+	if err := errors.Join(param.Check(b), b.Holds().Check(b.Children())); err != nil {
 		return err
 	}
 	if len(b.Parts) == 0 {

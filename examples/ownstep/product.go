@@ -107,7 +107,7 @@ func (p Product) FitSource(ctx context.Context, data datasets.Source) (transform
 
 func (p Product) fit(ctx context.Context, fit func(part transformer.Fitter) (transformer.Transformer,
 	error)) (transformer.Transformer, error) {
-	if err := errors.Join(param.Check(p), pipeline.CheckChildren(p)); err != nil {
+	if err := errors.Join(param.Check(p), p.Holds().Check(p.Children())); err != nil {
 		return nil, fmt.Errorf("product: %w", err)
 	}
 	if len(p.Parts) == 0 {
