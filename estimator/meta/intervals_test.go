@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
 	"github.com/bochner-ml/bochner/kernel"
@@ -630,22 +631,22 @@ func TestForgedIntervals(t *testing.T) {
 	for _, c := range []struct {
 		spec  estimator.Estimator
 		data  datasets.Set
-		forge func(a *model.Archive)
+		forge func(a *archive.Archive)
 		want  string
 	}{
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["method"] = "normal" },
+		{intervals("split", estimator.NewRidge()), numbers, func(a *archive.Archive) { a.Scalars["method"] = "normal" },
 			"no standard deviations"},
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["normalized"] = true },
+		{intervals("split", estimator.NewRidge()), numbers, func(a *archive.Archive) { a.Scalars["normalized"] = true },
 			"no standard deviations"},
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) {
+		{intervals("split", estimator.NewRidge()), numbers, func(a *archive.Archive) {
 			r := a.Arrays["residuals"]
 			r.Shape, r.Floats = []int{r.Shape[0], 2}, append(slices.Clip(r.Floats), r.Floats...)
 			a.Arrays["residuals"] = r
 		}, "of other targets"},
-		{byGroup("cqr", estimator.NewQuantileRegression(), 0), noisyGroups(8, 200), func(a *model.Archive) {
+		{byGroup("cqr", estimator.NewQuantileRegression(), 0), noisyGroups(8, 200), func(a *archive.Archive) {
 			a.Scalars["group"] = 7.0
 		}, "no column of the groups"},
-		{intervals("split", estimator.NewSVM()), classes, func(a *model.Archive) { a.Scalars["probabilities"] = true },
+		{intervals("split", estimator.NewSVM()), classes, func(a *archive.Archive) { a.Scalars["probabilities"] = true },
 			"other outputs"},
 	} {
 		fitted, err := c.spec.Fit(context.Background(), c.data)

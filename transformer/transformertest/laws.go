@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/internal/testing/snapshot"
@@ -430,7 +431,7 @@ func zero(f transformer.Transformer) transformer.Transformer {
 }
 
 // record returns the archive of the fitted spec, or skips.
-func (s *suite) record(f transformer.Transformer) *model.Archive {
+func (s *suite) record(f transformer.Transformer) *archive.Archive {
 	s.Helper()
 	state, ok := f.(model.Stateful)
 	if !ok {
@@ -480,5 +481,5 @@ func survivesDamagedFile(s *suite) {
 	for range 2000 {
 		try(s, Damaged(a, rng), f, s.Data)
 	}
-	try(s, &model.Archive{}, f, s.Data)
+	try(s, &archive.Archive{}, f, s.Data)
 }

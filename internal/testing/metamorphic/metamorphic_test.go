@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/matrices"
@@ -328,7 +329,7 @@ func throughFile(p datasets.Pass, start func() (datasets.Pass, error)) (datasets
 		return nil, err
 	}
 	var file bytes.Buffer
-	if err := model.Write(&file, model.Header{}, a); err != nil {
+	if err := archive.Write(&file, archive.Header{}, a); err != nil {
 		return nil, err
 	}
 	_, a, err = model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
