@@ -316,8 +316,7 @@ func known(name string) bool { return slices.Contains(Recipes(), name) }
 
 // isSparse reports whether rows are sparse, as those of text are after preprocessing.
 func isSparse(data datasets.Set) bool {
-	_, ok := data.X.(interface{ NNZ() int })
-	return ok || hasText(data)
+	return data.Shape().NonZeros > 0 || hasText(data)
 }
 
 // hasText reports whether a column is text.

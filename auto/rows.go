@@ -14,7 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
-	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 )
 
 // sample contains the rows of a search, the order in which rounds use them, and their folds.
@@ -367,5 +367,5 @@ func (r *sample) counts() bool {
 // seed returns the seed of a purpose. All maps have the same one, so that maps of a family are
 // nested.
 func (r *sample) seed(purpose string) uint64 {
-	return pipeline.DeriveSeed(r.options.Seed, "auto."+purpose)
+	return specs.DeriveSeed(r.options.Seed, "auto."+purpose)
 }

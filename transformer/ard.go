@@ -119,8 +119,8 @@ func NewARD() ARD {
 // groups and seed.
 func (s *ARD) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the gaussian process", spectral.FourierKernels...)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
