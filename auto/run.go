@@ -131,6 +131,9 @@ func (r *run) chooseTable() error {
 		if k.rule == ruleColumns {
 			product := r.productKernel()
 			k.learn.settings = append(slices.Clone(k.learn.settings), product)
+			if r.classes > 0 { // errors of classes are not normal, as the evidence assumes
+				k.learn.settings = append(k.learn.settings, newPart("", "objective", "press").settings...)
+			}
 			if k.step.name != "binning" {
 				k.step.settings = append(slices.Clone(k.step.settings), product)
 			}
