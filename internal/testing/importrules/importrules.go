@@ -72,7 +72,8 @@ var Allowed = map[string][]string{
 
 	"internal/rows/structrows": {}, // rows of structs as named values
 	"datasets":                 {"matrices", "model", "internal/rows/structrows"},
-	"model":                    {"internal/codec/archive", "internal/learning/conformal", "internal/runtime/files", "matrices"},
+	"model": {"internal/codec/archive", "internal/learning/conformal", "internal/runtime/files",
+		"matrices"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":      {"datasets", "datasets/internal/..."},
@@ -212,7 +213,8 @@ var Allowed = map[string][]string{
 	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
 		"datasets", "matrices", "internal/design", "internal/kern"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
-	"pipeline/modelfile": {"internal/codec/archive", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "metrics",
+	"pipeline/modelfile": {"internal/codec/archive", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
+		"estimator", "metrics",
 		"internal/learning/metricinput", "datasets", "internal/rows/profile", "model", "internal/runtime/files",
 		"internal/rows/rowencoding", "internal/rows/structrows", "internal/codec/svg"},
 	"internal/codec/yamlnode": {"param"}, // nodes of YAML documents
@@ -222,9 +224,11 @@ var Allowed = map[string][]string{
 	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest":        {"internal/testing/panictest", "datasets"},
 	"internal/testing/panictest": {},
-	"transformer/transformertest": {"internal/codec/archive", "batch", "internal/testing/panictest", "graph", "transformer", "datasets",
+	"transformer/transformertest": {"internal/codec/archive", "batch", "internal/testing/panictest", "graph",
+		"transformer", "datasets",
 		"matrices", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
-	"estimator/estimatortest": {"internal/codec/archive", "internal/testing/panictest", "batch", "graph", "estimator", "datasets", "matrices",
+	"estimator/estimatortest": {"internal/codec/archive", "internal/testing/panictest", "batch", "graph", "estimator",
+		"datasets", "matrices",
 		"param", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 
 	// steps that make numbers of columns, for proposals
@@ -274,14 +278,16 @@ var Allowed = map[string][]string{
 		"internal/rows/reader", "internal/experiment/config", "internal/experiment/dataload",
 		"internal/learning/metricinput", "internal/features/textfeatures", "internal/rows/profile", "datasets",
 		"datasets/csv", "matrices", "param", "internal/rows/rowfile"},
-	"experiment": {"internal/codec/archive", "model", "internal/codec/jsonfloat", "internal/rows/reader", "internal/runtime/files", "auto",
+	"experiment": {"internal/codec/archive", "model", "internal/codec/jsonfloat", "internal/rows/reader",
+		"internal/runtime/files", "auto",
 		"internal/experiment/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
 		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline",
 		"pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets",
 		"datasets/builtin", "internal/rows/profile", "param", "internal/learning/conformal", "internal/runtime/memory",
 		"graph", "graph/onnx", "graph/golang", "graph/python", "internal/learning/metricinput", "internal/rows/rowfile",
 		"matrices"},
-	"internal/experiment/shardfit": {"internal/codec/archive", "datasets/pass", "internal/rows/reader", "internal/runtime/files", "experiment",
+	"internal/experiment/shardfit": {"internal/codec/archive", "datasets/pass", "internal/rows/reader",
+		"internal/runtime/files", "experiment",
 		"gridsearch", "internal/experiment/config", "internal/experiment/...", "internal/experiment/distributed",
 		"pipeline", "pipeline/modelfile", "datasets", "internal/rows/profile", "model", "param"},
 	// Rows of named values and their errors.
