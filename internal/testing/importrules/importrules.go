@@ -59,7 +59,7 @@ var Allowed = map[string][]string{
 	// scores of a classifier to probabilities
 	"estimator/internal/calibration": {"graph", "estimator/internal/monotone", "model"},
 	"estimator/internal/threshold":   {}, // where to cut the scores of two classes
-	"datasets/pass":                  {"datasets", "model", "param"},
+	"datasets/pass":                  {"internal/codec/archive", "datasets", "model", "param"},
 	// the steps that packages declare
 	"internal/spec/registry": {"model"},
 
