@@ -244,10 +244,6 @@ var Allowed = map[string][]string{
 	"internal/rows/profile": {"datasets", "datasets/pass", "matrices", "model", "internal/kern",
 		"internal/features/murmur"},
 
-	// A tracking server over HTTP.
-	"internal/experiment/mlflow":            {},
-	"internal/experiment/mlflow/mlflowtest": {},
-
 	"internal/codec/jsonfloat": {}, // JSON with null for NaN and infinite numbers
 
 	// HTML reports of runs and comparisons.
@@ -257,7 +253,7 @@ var Allowed = map[string][]string{
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
 	"internal/experiment/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader",
-		"internal/experiment/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta",
+		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta",
 		"metrics", "datasets", "param", "internal/learning/conformal", "internal/learning/metricinput",
 		"internal/spec/paramkind"},
 	"internal/experiment/dataload": {"internal/features/pairwise", "internal/experiment/config",
@@ -274,7 +270,7 @@ var Allowed = map[string][]string{
 		"internal/learning/metricinput", "internal/features/textfeatures", "internal/rows/profile", "datasets",
 		"datasets/csv", "matrices", "param", "internal/rows/rowfile"},
 	"experiment": {"model", "internal/codec/jsonfloat", "internal/rows/reader", "internal/runtime/files", "auto",
-		"internal/experiment/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
+		"internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
 		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline",
 		"pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets",
 		"datasets/builtin", "internal/rows/profile", "param", "internal/learning/conformal", "internal/runtime/memory",
