@@ -194,7 +194,7 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 			t.Errorf("%s shares distances", s.Kernel)
 		}
 	}
-	wide := Spec{Kernel: "gaussian", Gamma: kernel.GammaScale}
+	wide := Spec{Kernel: "gaussian", Gamma: kernel.GammaScale()}
 	if !wide.SharesDistances(100, 50) || wide.SharesDistances(100, 3) || wide.SharesDistances(maxCachedRows+1, 50) {
 		t.Error("not where it is worth it")
 	}
