@@ -228,7 +228,7 @@ var Allowed = map[string][]string{
 		"param", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 
 	// steps that make numbers of columns, for proposals
-	"internal/learning/preprocessing": {"pipeline", "transformer", "datasets"},
+	"internal/learning/preprocessing": {"pipeline", "transformer", "estimator", "datasets"},
 
 	// Automatic model search.
 	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/learning/preprocessing", "pipeline", "gridsearch",
@@ -268,7 +268,7 @@ var Allowed = map[string][]string{
 		"metrics", "datasets", "matrices"},
 	"internal/experiment/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline",
 		"internal/rows/reader", "internal/experiment/config", "internal/experiment/dataload",
-		"internal/learning/metricinput", "internal/features/textfeatures", "internal/rows/profile", "datasets",
+		"internal/learning/metricinput", "internal/features/textfeatures", "datasets",
 		"datasets/csv", "matrices", "param", "internal/rows/rowfile"},
 	"experiment": {"internal/codec/archive", "model", "internal/codec/jsonfloat", "internal/rows/reader",
 		"internal/runtime/files", "auto", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
@@ -304,7 +304,7 @@ var Allowed = map[string][]string{
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile",
-		"transformer", "estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
+		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
 
 	// Runs the benchmarks and the baselines as programs.
 	"bench/internal/tree": {}, // the files of a commit
