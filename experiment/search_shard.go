@@ -23,7 +23,7 @@ func (o Options) SearchShard(ctx context.Context, spec Spec, i, n int) (journal 
 	}
 	defer os.RemoveAll(dir)
 	spec.Output = config.Output{Dir: dir} // the merging host logs the run
-	out := newOutputs(spec, o, false)
+	out := newOutputs(spec, false)
 	defer func() { _, err = out.end(ctx, err) }()
 	data, err := load(ctx, spec, o, out)
 	if err != nil {
