@@ -100,7 +100,7 @@ type GaussianProcess struct {
 // NewGaussianProcess returns the spec of 1000 features of the gaussian kernel, of which scales, noise and amplitude
 // are learned, with an intercept.
 func NewGaussianProcess() GaussianProcess {
-	return GaussianProcess{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Features: 1000,
+	return GaussianProcess{Kernel: "gaussian", Gamma: kernel.GammaScale(), Nu: 1.5, Shape: 1, Features: 1000,
 		Optimize: []string{"scales", "noise", "amplitude"}, Rows: 3000, Steps: 70, Intercept: true}
 }
 
@@ -113,8 +113,8 @@ func (s *GaussianProcess) Params(l *param.List) {
 		append(slices.Clip(spectral.FourierKernels), linearKernel, string(kernel.Precomputed))...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
 	l.Complexity("gamma", param.Rougher)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "random features of the kernel", param.Between(2, 1<<20))
 	l.Complexity("features", param.MoreUnits)
 	l.Value(&s.Noise, "noise", "variance of the noise; a number is not learned")

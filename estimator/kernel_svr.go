@@ -50,7 +50,7 @@ func NewKernelSVR() KernelSVR {
 
 // Params declares the hyperparameters.
 func (s *KernelSVR) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive())
 	l.Complexity("C", param.LessPenalty)
 	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)

@@ -85,7 +85,7 @@ var trainable = []string{"scales", "frequencies", "phases"}
 // NewRFFNetwork returns the spec of one layer of 300 features of the gaussian kernel, γ by
 // [kernel.GammaScale], in which all is trained.
 func NewRFFNetwork() RFFNetwork {
-	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Layers: 1, Features: 300,
+	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale(), Nu: 1.5, Shape: 1, Layers: 1, Features: 300,
 		Train: slices.Clone(trainable),
 		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1, Patience: 8}
 }
@@ -101,8 +101,8 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Choice((*string)(&s.Kernel), "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, maxLayers))
 	l.Complexity("layers", param.MoreUnits)
 	l.Int(&s.Features, "features", "features of each layer", param.Between(1, maxFeatures))
@@ -118,7 +118,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 	})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
-	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
+	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive())
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
 	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by",

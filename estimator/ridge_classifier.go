@@ -41,7 +41,7 @@ func (s *RidgeClassifier) Params(l *param.List) {
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
-	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive)
+	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
 }
 

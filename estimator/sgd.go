@@ -298,8 +298,11 @@ type incrementalState struct {
 	rows     int       // so far
 }
 
-// RowsLearned returns the number of rows learned so far, including incremental learning.
-func (o *incrementalState) RowsLearned() int { return o.rows }
+// tags adds the number of rows learned so far to those of the model.
+func (o *incrementalState) tags(of datasets.Tags) datasets.Tags {
+	of.RowsLearned = o.rows
+	return of
+}
 
 // state serializes the state for incremental learning.
 func (o *incrementalState) state(s *model.State, l *linear) {

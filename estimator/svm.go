@@ -49,7 +49,7 @@ func NewSVM() SVM {
 
 // Params declares the hyperparameters.
 func (s *SVM) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive())
 	l.Complexity("C", param.LessPenalty)
 	l.Choice(&s.Loss, "loss", "of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")

@@ -38,7 +38,7 @@ func NewSVR() SVR {
 
 // Params declares the hyperparameters.
 func (s *SVR) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive())
 	l.Complexity("C", param.LessPenalty)
 	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)

@@ -262,7 +262,7 @@ func (b *rowComparison) numbers(k int, first, row *predictions.Record) error {
 // squared error; else nil.
 func rowLoss(score string) *metrics.Metric {
 	m, err := metrics.ByName(score)
-	if err != nil || m.GreaterIsBetter || m.Requires != metrics.Predictions || m.Task != datasets.Regression ||
+	if err != nil || m.GreaterIsBetter || m.Requires != metrics.RequiresPredictions || m.Task != datasets.Regression ||
 		m.Name == "mean_squared_error" || !strings.HasPrefix(m.Name, "mean_") && !strings.HasPrefix(m.Name, "pinball_") {
 		return nil
 	}

@@ -298,7 +298,7 @@ func (e examination) shapley(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	values, err := inspection.Shapley(ctx, e.model, background, some, inspection.ShapleyOptions{Method: inspection.Exact})
+	values, err := inspection.Shapley(ctx, e.model, background, some, inspection.ShapleyOptions{Method: inspection.MethodExact})
 	if err != nil {
 		return fmt.Errorf("%w; bochner explain samples them", err)
 	}
@@ -447,7 +447,7 @@ func (e examination) score() (metrics.Metric, error) {
 		return metrics.ByName(name)
 	}
 	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 &&
-		estimator.OutputsOf(e.model).Has.Has(estimator.Scores) {
+		estimator.OutputsOf(e.model).Has.Has(estimator.OutputScores) {
 		return metrics.ByName("roc_auc")
 	}
 	return metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0], nil

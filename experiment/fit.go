@@ -56,10 +56,7 @@ func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model es
 		if model, err = data.spec.Pipeline.PartialFit(ctx, data.before.Predictor, data.Train); err != nil {
 			return nil, err
 		}
-		var learned interface{ RowsLearned() int }
-		if estimator.As(model, &learned) {
-			out.result.Before.Rows = learned.RowsLearned()
-		}
+		out.result.Before.Rows = estimator.FittedTags(model).RowsLearned
 	case data.Streamed:
 		model, err = p.FitSource(ctx, data.Train)
 	default:

@@ -34,7 +34,7 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	if tags := estimator.FittedTags(m); tags.IntervalMethod != "" {
 		return &result.Uncertainty{Method: tags.IntervalMethod, Level: tags.Level, Pooled: tags.PooledGroups}
 	}
-	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
+	if estimator.OutputsOf(m).Has.Has(estimator.OutputStd) {
 		return &result.Uncertainty{Method: "normal", Level: conformal.DefaultLevel}
 	}
 	return nil

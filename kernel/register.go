@@ -73,8 +73,8 @@ func withRegistered(list []string) []string {
 	return list
 }
 
-// Hint explains why a step does not have the named kernel.
-func (v columnsValue) Hint(name string) string {
+// hint explains why a step does not have the named kernel.
+func (v columnsValue) hint(name string) string {
 	switch n := Name(name); {
 	case n.IsOwn():
 		return name + " has no spectral density; use it in nystroem, gaussian_process, kernel_ridge, " +

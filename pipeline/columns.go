@@ -228,7 +228,7 @@ func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer
 }
 
 func (c Columns) check() error {
-	if err := CheckChildren(c); err != nil {
+	if err := c.Holds().Check(c.Children()); err != nil {
 		return err
 	}
 	return specs.CheckFit(&c)

@@ -135,7 +135,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if len(u.Parts) == 0 {
 		return nil, nil, place.Here(fmt.Errorf("a union without parts"))
 	}
-	if err := CheckChildren(u); err != nil {
+	if err := u.Holds().Check(u.Children()); err != nil {
 		return nil, nil, place.Here(err)
 	}
 	if err := specs.CheckFit(&u); err != nil {

@@ -231,5 +231,5 @@ func (f *fittedAdditiveChi2) State(s *model.State) {
 	s.Int("steps", &f.steps)
 	s.Float("interval", &f.interval)
 	s.Require(f.width > 0 && f.width < maxFeatures && f.steps > 0 && f.steps <= 1000, "there are no columns or steps")
-	s.Require(param.Positive.Contains(f.interval), "the interval is not a number above 0")
+	s.Require(param.Positive().Contains(f.interval), "the interval is not a number above 0")
 }

@@ -57,7 +57,8 @@ import (
 // it tries the factors 0, 1/3 and 3. Steps has no effect either. A scale becomes 0 unless it improves
 // the objective by more than the Bayesian information criterion asks for; so do, at the end, scales of
 // a product by Solve exact. Floor does not raise a scale of 0. With a few hundred rows a useless column
-// may keep a small scale by chance.
+// may keep a small scale by chance. Objective press then also has the errors of the rows of the sample
+// beyond Part, which those of Part predict; if they are at least Part, only these.
 //
 // With the exact kernel, Kernel may be a product of kernels of columns ([kernel.Product]) or a sum of products,
 // such as laplacian for numbers and gaussian for categories and text:
@@ -118,8 +119,8 @@ func NewARD() ARD {
 // groups and seed.
 func (s *ARD) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the gaussian process", spectral.FourierKernels...)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
@@ -129,8 +130,8 @@ func (s *ARD) Params(l *param.List) {
 			"steps", param.Between(1, 100))
 	l.Float(&s.Floor, "floor", "least scale of a standardised input, as a part of the greatest", param.Between(0, 1))
 	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
-	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence",
-		"press")
+	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the squared error of rows that a fit does "+
+		"not see: left out one by one, and, with solve: coordinate, beyond part", "evidence", "press")
 	l.Choice(&s.Solve, "solve", "with random Fourier features, with the exact kernel of the first rows of the sample, or "+
 		"with it by a coordinate search, which can set a scale to 0", "features", "exact", "coordinate")
 	l.Int(&s.Part, "part", "rows, at most, for solve: exact and coordinate; the cost is cubic", param.AtLeast(2))
@@ -279,6 +280,14 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	return evidence.Minimize(ctx, p, lists, start, s.Restarts, s.Steps)
 }
 
+// held returns the number of the n rows of a sample that are held out to compare scales.
+func (s ARD) held(n int) int {
+	if s.Solve != "coordinate" || s.Objective != "press" {
+		return 0
+	}
+	return max(n-s.Part, 0)
+}
+
 // sweeps is the maximum number of sweeps of the coordinate search.
 const sweeps = 3
 
@@ -339,12 +348,16 @@ func (s ARD) learnGroups(ctx context.Context, rows sample.Sample, schema dataset
 			scale++
 		}
 	}
-	p, err := evidence.NewProduct(ctx, rowblock.Slice(rows.X, 0, m), kernels, weights, groups)
+	used := m + s.held(n)
+	p, err := evidence.NewProduct(ctx, rowblock.Slice(rows.X, 0, used), m, kernels, weights, groups)
 	if err != nil {
 		return err
 	}
 	e := evidence.Exact{Y: rows.Y.Slice(0, m, 0, rows.Y.RawMatrix().Cols).(*mat.Dense), Product: p, Intercept: true,
 		LeaveOneOut: s.Objective == "press"}
+	if used > m {
+		e.Held = rows.Y.Slice(m, used, 0, rows.Y.RawMatrix().Cols).(*mat.Dense)
+	}
 	var learned evidence.Result
 	if s.Solve == "coordinate" {
 		learned, err = e.Search(ctx, p.Start(), sweeps)
@@ -410,7 +423,7 @@ func splitGroups(group []int, terms []kernel.Term) (out []int, of [][]int) {
 func (s ARD) bytes(n, d, groups float64) int64 {
 	m := min(n, float64(s.Part))
 	if s.byGroup() {
-		return int64(min(32*m*m+2*groups*m*m+48*d, math.MaxInt64/2))
+		return int64(min(32*m*m+(2*groups*m+(4*groups+8)*float64(s.held(int(n))))*m+48*d, math.MaxInt64/2))
 	}
 	if s.Solve == "exact" {
 		return int64(min(32*m*m+40*m*d+16*n*d, math.MaxInt64/2))
@@ -431,7 +444,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	m, d, groups := min(n, float64(s.Part)), float64(shape.Cols), s.expectedGroups(shape)
 	switch {
 	case s.Solve == "coordinate": // values of about three points per scale
-		cost.Flops += s.exactStep(m, groups) / 2 * 3 * sweeps * (groups + 1)
+		cost.Flops += (s.exactStep(m, groups)/2 + float64(s.held(int(n)))*m*(50+10*groups)) * 3 * sweeps * (groups + 1)
 	case s.byGroup():
 		cost.Flops += s.exactStep(m, groups) * float64(s.Steps)
 	case s.Solve == "exact":

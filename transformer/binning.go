@@ -143,7 +143,7 @@ func (c binColumns) Check() error {
 // NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns and γ by
 // [kernel.GammaScale].
 func NewBinning() Binning {
-	return Binning{Kernel: "laplacian", Gamma: kernel.GammaScale, Grids: 100, MinCount: 1,
+	return Binning{Kernel: "laplacian", Gamma: kernel.GammaScale(), Grids: 100, MinCount: 1,
 		InputWeights: "uniform"}
 }
 

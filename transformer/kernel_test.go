@@ -355,7 +355,7 @@ func TestInputsOfGrids(t *testing.T) {
 		}
 	}
 	spec.InputWeights = "uniform"
-	for _, rule := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian} {
+	for _, rule := range []kernel.Gamma{kernel.GammaScale(), kernel.GammaMedian()} {
 		spec.Gamma, spec.Inputs = rule, 0
 		all := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
 		spec.Inputs = 6
@@ -536,7 +536,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	binning := NewBinning()
 	binning.Grids = 30
 	rff := NewRFF()
-	rff.Features, rff.Gamma = 128, kernel.GammaMedian
+	rff.Features, rff.Gamma = 128, kernel.GammaMedian()
 	pivots := NewNystroem()
 	pivots.Choose, pivots.Landmarks = "rpcholesky", 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -87,7 +87,7 @@ type Nystroem struct {
 
 // NewNystroem returns the spec of 500 uniform landmarks of the gaussian kernel, γ by [kernel.GammaScale].
 func NewNystroem() Nystroem {
-	return Nystroem{Kernel: "gaussian", Gamma: kernel.GammaScale, Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1,
+	return Nystroem{Kernel: "gaussian", Gamma: kernel.GammaScale(), Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1,
 		Exponent: 1, Degree: 3, Coef0: 1}
 }
 
@@ -103,8 +103,8 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
 	l.Complexity("landmarks", param.MoreUnits)
 	l.Choice(&s.Choose, "selection", "how landmarks are selected from the training rows", "uniform", "rpcholesky")
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive())
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Int(&s.Degree, "degree", "degree of the polynomial kernel", param.Between(1, maxDegree))
 	l.Float(&s.Coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))

@@ -110,7 +110,7 @@ type CustomKernel struct {
 
 // NewRFF returns the spec of 1000 paired features of the gaussian kernel, γ by [kernel.GammaScale].
 func NewRFF() RFF {
-	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5,
+	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale(), Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5,
 		Alpha: 1, Exponent: 1}
 }
 
@@ -127,8 +127,8 @@ func (s *RFF) Params(l *param.List) {
 	l.Complexity("features", param.MoreUnits)
 	l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
 	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive())
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("features", func() error {

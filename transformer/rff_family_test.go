@@ -32,7 +32,7 @@ func TestKernelsShareAProjection(t *testing.T) {
 			case 5:
 				s.Alpha, s.Features = 3, 12
 			case 6:
-				s.Gamma = kernel.GammaScale
+				s.Gamma = kernel.GammaScale()
 			case 7:
 				s.Kernel = columnKernels()["mixture"]
 			}

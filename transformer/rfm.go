@@ -112,7 +112,7 @@ func (b bandwidth) Get() any {
 func (b bandwidth) Constraint() string { return "a number > 0, or auto" }
 
 func (b bandwidth) Check() error {
-	if *b.value == 0 || param.Positive.Contains(*b.value) {
+	if *b.value == 0 || param.Positive().Contains(*b.value) {
 		return nil
 	}
 	return errors.New(b.Constraint())
@@ -140,8 +140,8 @@ func (s *RFM) Params(l *param.List) {
 	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(minLearned, math.MaxInt32))
 	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines",
 		param.Between(minLearned, math.MaxInt32))
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive())
 	l.Seed(&s.Seed, "seed", "seed of the rows' order and of the features")
 }
 

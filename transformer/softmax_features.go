@@ -54,7 +54,7 @@ type SoftmaxFeatures struct {
 // NewSoftmaxFeatures returns the spec with 1000 features, orthogonal draws, and γ by
 // [kernel.GammaScale].
 func NewSoftmaxFeatures() SoftmaxFeatures {
-	return SoftmaxFeatures{Gamma: kernel.GammaScale, Features: 1000, Draw: "orthogonal"}
+	return SoftmaxFeatures{Gamma: kernel.GammaScale(), Features: 1000, Draw: "orthogonal"}
 }
 
 // Params declares gamma, features, draw and seed.

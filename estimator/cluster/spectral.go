@@ -69,7 +69,7 @@ func (s *Spectral) Params(l *param.List) {
 	l.Complexity("clusters", param.MoreUnits)
 	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken",
 		param.Between(1, 10_000))
-	l.Float(&s.Tol, "tol", "residual of the singular vectors at which to stop", param.Positive)
+	l.Float(&s.Tol, "tol", "residual of the singular vectors at which to stop", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "most steps of the method that finds the singular vectors", param.AtLeast(1))
 	l.Seed(&s.Seed, "seed", "seed of the first vectors and of k-means")
 }

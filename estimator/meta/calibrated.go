@@ -114,7 +114,7 @@ type fittedCalibrated struct {
 
 // Outputs returns values, scores and probabilities.
 func (f *fittedCalibrated) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities,
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputScores | estimator.OutputProbabilities,
 		Classes: slices.Clone(f.classes)}
 }
 
@@ -122,7 +122,7 @@ func (f *fittedCalibrated) Outputs() estimator.Outputs {
 // classes, or the probabilities of more.
 func (f *fittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,
 	error) {
-	scores, err := estimator.Predict(ctx, f.inner, X, estimator.Request{Outputs: estimator.Scores})
+	scores, err := estimator.Predict(ctx, f.inner, X, estimator.Request{Outputs: estimator.OutputScores})
 	if err != nil {
 		return scores, Calibrated{}.named(err)
 	}

@@ -97,7 +97,7 @@ func (s Intervals) Requirements() []datasets.Requirement {
 	if s.Group == "" {
 		return nil
 	}
-	return []datasets.Requirement{{Constraint: datasets.NamedColumn, Name: s.Group, Reason: "calibrates by it"}}
+	return []datasets.Requirement{{Constraint: datasets.RequireNamedColumn, Name: s.Group, Reason: "calibrates by it"}}
 }
 
 func (s Intervals) named(err error) error { return wrapError("intervals", err) }
@@ -220,7 +220,7 @@ func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predi
 	if s.Group != "" {
 		return nil, errGroupMethod(s.Method)
 	}
-	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
+	if !estimator.OutputsOf(fitted).Has.Has(estimator.OutputStd) {
 		return nil, errNoStd
 	}
 	return &fittedIntervals{wrapper: wrapper{cols, fitted}, method: "normal", level: s.Level}, nil

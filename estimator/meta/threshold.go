@@ -86,7 +86,7 @@ func (s *Threshold) checkScore() error {
 	case m.Task != datasets.Classification:
 		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task),
 			Hint: "take " + suggest.Alternatives(decisive())}
-	case m.Requires != metrics.Predictions:
+	case m.Requires != metrics.RequiresPredictions:
 		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name,
 			m.Requires), Hint: "take " + suggest.Alternatives(decisive())}
 	case s.Costs.defined():
@@ -99,7 +99,7 @@ func (s *Threshold) checkScore() error {
 // decisive returns the metrics of predicted classes.
 func decisive() (names []string) {
 	for _, m := range metrics.All() {
-		if m.Task == datasets.Classification && m.Requires == metrics.Predictions {
+		if m.Task == datasets.Classification && m.Requires == metrics.RequiresPredictions {
 			names = append(names, m.Name)
 		}
 	}
@@ -213,7 +213,7 @@ func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 		return nil, s.named(err)
 	}
 	rule := learned.(decision)
-	if rule.costs != nil && !estimator.OutputsOf(fitted).Has.Has(estimator.Probabilities) {
+	if rule.costs != nil && !estimator.OutputsOf(fitted).Has.Has(estimator.OutputProbabilities) {
 		return nil, s.named(errNoProbabilities)
 	}
 	return &FittedThreshold{wrapper: wrapper{data.Cols(), fitted}, classes: classes, rule: rule}, nil

@@ -73,7 +73,7 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	}
 	own, _ := pipeline.Lookup(s.Pipeline.Estimator)
 	_, smoothing := s.Pipeline.Estimator.(estimator.LinearSmoother)
-	does := s.Pipeline.Capabilities()
+	has, _ := s.Pipeline.Capabilities()
 	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
 	switch {
 	case own.Name == "intervals":
@@ -97,7 +97,7 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	case jackknife && s.Data.Group != "":
 		add("intervals.method", param.FieldError{Problem: i.Method +
 			" leaves out single rows and cannot be combined with data.group", Hint: "use split"})
-	case (i.Method == "normal" || i.Normalize) && own.Name != "" && !does.Unknown && !does.Std:
+	case (i.Method == "normal" || i.Normalize) && own.Name != "" && has != 0 && !has.Has(estimator.OutputStd):
 		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize require a model with standard "+
 			"deviations, got %s", own.Name)})
 	case i.Normalize && (jackknife || i.Method == "normal" || i.Method == "cqr"):

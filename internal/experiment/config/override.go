@@ -196,7 +196,7 @@ func (d *decoder) defaultOf(path string) any {
 	step, name := path[:max(dot, 0)], path[dot+1:]
 	for _, p := range own.Params() {
 		if p.Name == name && p.Kind == paramkind.Seed {
-			return pipeline.DeriveSeed(d.spec.Seed, step)
+			return specs.DeriveSeed(d.spec.Seed, step)
 		}
 		if p.Name == name {
 			return p.Value

@@ -5,8 +5,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // GridSearch returns the configured search. grouped reports whether the rows have groups.
@@ -95,4 +95,4 @@ func (s Spec) TestRows(grouped bool) datasets.TrainTest {
 }
 
 // seedOf derives the seed of one purpose from that of the experiment.
-func (s Spec) seedOf(purpose string) uint64 { return pipeline.DeriveSeed(s.Seed, purpose) }
+func (s Spec) seedOf(purpose string) uint64 { return specs.DeriveSeed(s.Seed, purpose) }

@@ -121,7 +121,7 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 			add(param.FieldError{Problem: Problem(err)})
 		}
 	}
-	if m.Requires == metrics.PredictionsAndCosts {
+	if m.Requires == metrics.RequiresPredictionsAndCosts {
 		if s.Pipeline.Estimator != nil && metricinput.Costs(s.Pipeline, []string{"0", "1"}) == nil {
 			add(param.FieldError{Problem: m.Name + " requires the costs of mistakes, and the pipeline has none",
 				Hint: "wrap the classifier: threshold: {cost: {false_positive: 1, false_negative: 5}, estimator: …}"})
@@ -130,14 +130,15 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 	}
 	model := s.Pipeline.Estimator
 	own, known := pipeline.Lookup(model)
-	if does := pipeline.Steps().Then(model).Capabilities(); !known || does.Task() != task || task.Unsupervised() ||
-		m.Requires.SatisfiedBy(input(does)) {
+	if has, own := pipeline.Steps().Then(model).Capabilities(); !known || has == 0 || own != task || task.Unsupervised() ||
+		m.Requires.SatisfiedBy(input(has)) {
 		return
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
 		if spec, ok := e.New().(estimator.Estimator); ok {
-			if does := pipeline.Steps().Then(spec).Capabilities(); does.Task() == task && m.Requires.SatisfiedBy(input(does)) {
+			has, own := pipeline.Steps().Then(spec).Capabilities()
+			if has != 0 && own == task && m.Requires.SatisfiedBy(input(has)) {
 				others = append(others, e.Name)
 			}
 		}
@@ -147,20 +148,20 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 }
 
 // input returns an example input with the outputs of a model.
-func input(does pipeline.Capabilities) metrics.Input {
+func input(has estimator.Output) metrics.Input {
 	in := metrics.Input{YPred: []float64{0}}
-	if does.Classes {
+	if has.Has(estimator.OutputScores) {
 		in.Scores = mat.NewDense(1, 1, nil)
 	}
-	if does.Probabilities {
+	if has.Has(estimator.OutputProbabilities) {
 		in.Probabilities = mat.NewDense(1, 1, nil)
 	}
-	if does.Std {
+	if has.Has(estimator.OutputStd) {
 		in.Std, in.Lower = []float64{1}, []float64{0}
 	}
-	if does.Intervals && does.Classes {
+	if has.Has(estimator.OutputIntervals | estimator.OutputScores) {
 		in.Sets = mat.NewDense(1, 1, nil)
-	} else if does.Intervals {
+	} else if has.Has(estimator.OutputIntervals) {
 		in.Lower = []float64{0}
 	}
 	return in
@@ -169,14 +170,14 @@ func input(does pipeline.Capabilities) metrics.Input {
 // otherTask returns an error if the estimator does not support the task.
 func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 	own, known := pipeline.Lookup(s.Pipeline.Estimator)
-	does := s.Pipeline.Capabilities()
-	if !known || does.Task() == task || task == datasets.MultiLabel && does.MultiLabel {
+	has, does := s.Pipeline.Capabilities()
+	if !known || has != 0 && does == task || task == datasets.MultiLabel && s.Pipeline.Tags().MultiLabel {
 		return f, false
 	}
-	if does.Unknown && task != datasets.MultiLabel {
+	if has == 0 && task != datasets.MultiLabel {
 		f.Problem = fmt.Sprintf("%s is made of models that learn from a target, and one of them %s", own.Name,
-			deeds[does.Targetless])
-		return f, does.Targetless != ""
+			deeds[does])
+		return f, does != datasets.AnyTask
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
@@ -185,13 +186,17 @@ func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 			continue
 		}
 		// unknown: depends on the target
-		other := pipeline.Steps().Then(spec).Capabilities()
-		if other.Task() == task || other.Unknown && !task.Unsupervised() && task != datasets.MultiLabel ||
-			other.MultiLabel && task == datasets.MultiLabel {
+		one := pipeline.Steps().Then(spec)
+		has, other := one.Capabilities()
+		if has != 0 && other == task || has == 0 && !task.Unsupervised() && task != datasets.MultiLabel ||
+			one.Tags().MultiLabel && task == datasets.MultiLabel {
 			others = append(others, e.Name)
 		}
 	}
-	deed := cmp.Or(deeds[does.Task()], "predicts numbers or classes")
+	if has == 0 {
+		does = datasets.AnyTask
+	}
+	deed := cmp.Or(deeds[does], "predicts numbers or classes")
 	return param.FieldError{Problem: fmt.Sprintf("%s %s, but the task is %s; use %s", own.Name, deed, task,
 		suggest.Alternatives(others))}, true
 }

@@ -33,12 +33,12 @@ func (s Spec) CheckDecisions(classes []string) (errs param.FieldErrors) {
 		}
 		var wrong param.FieldErrors
 		errors.As(decides.CheckClasses(classes), &wrong)
-		if does := pipeline.Steps().Then(decides.Estimator).Capabilities(); !does.Unknown {
+		if has, task := pipeline.Steps().Then(decides.Estimator).Capabilities(); has != 0 {
 			switch {
-			case does.Task() != datasets.Classification:
+			case task != datasets.Classification:
 				wrong = append(wrong, param.FieldError{Path: "estimator",
 					Problem: "threshold requires a classifier, got a regressor"})
-			case len(classes) > 2 && !does.Probabilities:
+			case len(classes) > 2 && !has.Has(estimator.OutputProbabilities):
 				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "expected costs require probabilities",
 					Hint: "wrap the classifier in calibrated"})
 			}

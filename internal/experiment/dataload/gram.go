@@ -162,7 +162,7 @@ type gramSource struct {
 }
 
 // InMemory returns the rows.
-func (s gramSource) InMemory() (datasets.Set, bool) { return rowsource.InMemory(s.Source) }
+func (s gramSource) InMemory() (datasets.Set, bool) { return datasets.InMemory(s.Source) }
 
 // SkippedRows returns the rows of the file that are left out.
 func (s gramSource) SkippedRows() []int { return s.skipped }

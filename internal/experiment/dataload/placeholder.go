@@ -15,7 +15,7 @@ import (
 func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.Set, error) {
 	n, d := source.Dims()
 	texts := datasets.NewDocuments(ctx, source)
-	out := datasets.Set{Schema: source.Schema(), X: blank{n, d, texts}}
+	out := datasets.Set{Schema: source.Schema(), X: blank(n, d, texts)}
 	if n >= 0 && !want {
 		return out, nil
 	}
@@ -36,13 +36,13 @@ func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.S
 	if len(targets) > 0 {
 		out.Targets = mat.NewDense(n, len(targets)/n, targets)
 	}
-	out.X = blank{n, d, texts}
+	out.X = blank(n, d, texts)
 	return out, err
 }
 
 // Pick returns the given rows of a placeholder.
 func Pick(stand datasets.Set, rows []int) datasets.Set {
-	out := datasets.Set{Schema: stand.Schema, X: blank{len(rows), stand.Cols(), stand.Shape().Documents}}
+	out := datasets.Set{Schema: stand.Schema, X: blank(len(rows), stand.Cols(), stand.Shape().Documents)}
 	for _, i := range rows {
 		if stand.Y != nil {
 			out.Y = append(out.Y, stand.Y[i])
@@ -59,7 +59,7 @@ func Pick(stand datasets.Set, rows []int) datasets.Set {
 
 // Head returns the first n rows of a placeholder.
 func Head(stand datasets.Set, n int) datasets.Set {
-	stand.X = blank{n, stand.Cols(), stand.Shape().Documents}
+	stand.X = blank(n, stand.Cols(), stand.Shape().Documents)
 	stand.Y, stand.Groups = stand.Y[:min(len(stand.Y), n)], stand.Groups[:min(len(stand.Groups), n)]
 	if stand.Targets != nil {
 		stand.Targets = rowblock.Slice(stand.Targets, 0, n).(*mat.Dense)
@@ -67,34 +67,12 @@ func Head(stand datasets.Set, n int) datasets.Set {
 	return stand
 }
 
-// blank is a matrix of zeros that takes no memory, in the place of rows.
-type blank struct {
-	rows, cols int
-	texts      *datasets.Documents
-}
-
-// Documents returns the strings of the rows that are stood for.
-func (b blank) Documents() *datasets.Documents { return b.texts }
-
-func (b blank) Dims() (rows, cols int) { return b.rows, b.cols }
-
-func (b blank) At(i, j int) float64 { return 0 }
-
-func (b blank) T() mat.Matrix { return mat.Transpose{Matrix: b} }
-
-// Finite spares [datasets.Set.Check] a scan of all zeros.
-func (b blank) Finite() bool { return true }
-
 // SparseOutline returns a placeholder for sparse rows with the given number of entries.
 func SparseOutline(rows, cols, entries int) mat.Matrix {
-	return sparseBlank{blank{rows, cols, nil}, entries}
+	return rowblock.Placeholder{Rows: rows, Cols: cols, NonZeros: max(entries, 1)}
 }
 
-// sparseBlank is blank in the place of sparse rows.
-type sparseBlank struct {
-	blank
-	entries int
+// blank returns a placeholder for dense rows.
+func blank(rows, cols int, texts *datasets.Documents) mat.Matrix {
+	return rowblock.Placeholder{Rows: rows, Cols: cols, Documents: texts}
 }
-
-// NNZ is the number of entries of the rows that are stood for.
-func (b sparseBlank) NNZ() int { return b.entries }

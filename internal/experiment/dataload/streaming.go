@@ -7,7 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowfile"
-	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
@@ -68,7 +67,7 @@ func keeps(s config.Spec) int64 {
 // Gather reads a source into memory, unless it is in memory, and reports its progress.
 func Gather(ctx context.Context, source datasets.Source, report func(done, total int)) (datasets.Source, error) {
 	n, _ := source.Dims()
-	if set, ok := rowsource.InMemory(source); ok {
+	if set, ok := datasets.InMemory(source); ok {
 		report(set.Rows(), max(n, 0))
 		return set.Source(), nil
 	}

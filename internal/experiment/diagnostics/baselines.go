@@ -194,12 +194,12 @@ func (c constant) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) 
 
 // Outputs returns values, and probabilities or several targets.
 func (c constant) Outputs() estimator.Outputs {
-	out := estimator.Outputs{Has: estimator.Values}
+	out := estimator.Outputs{Has: estimator.OutputValues}
 	if c.targets != nil {
-		out.Has |= estimator.Targets
+		out.Has |= estimator.OutputTargets
 	}
 	if c.shares != nil {
-		out.Has |= estimator.Probabilities
+		out.Has |= estimator.OutputProbabilities
 	}
 	return out
 }

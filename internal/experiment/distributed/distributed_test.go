@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/experiment/distributed"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -79,10 +80,10 @@ func learned(t *testing.T, pieces distributed.Pieces, n int, rng *rand.Rand) str
 				t.Fatal(err)
 			}
 			var file bytes.Buffer
-			if err := model.Write(&file, model.Header{}, state); err != nil {
+			if err := archive.Write(&file, archive.Header{}, state); err != nil {
 				t.Fatal(err)
 			}
-			_, state, err = model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+			_, state, err = archive.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,8 +234,8 @@ func TestErrors(t *testing.T) {
 func TestDamagedState(t *testing.T) {
 	for _, nodes := range [][2][]int64{{{0, 0}, {0, 0}}, {{1, 0}, {0, 1}}, {{0}, {4}}, {{9}, {0}}, {{-1}, {0}},
 		{{0, 0}, {1, 0}}, {{0}, {0, 1}}} {
-		a := &model.Archive{Scalars: map[string]any{"leaves": 4.0, "0/text": "", "1/text": ""},
-			Arrays: map[string]model.Array{
+		a := &archive.Archive{Scalars: map[string]any{"leaves": 4.0, "0/text": "", "1/text": ""},
+			Arrays: map[string]archive.Array{
 				"levels": {Shape: []int{len(nodes[0])}, Ints: nodes[0]}, "indices": {Shape: []int{len(nodes[1])}, Ints: nodes[1]}}}
 		if err := model.Restore(a, distributed.New(4, begin)); err == nil {
 			t.Errorf("%v was read", nodes)

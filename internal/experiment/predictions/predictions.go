@@ -29,7 +29,7 @@ func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, s
 	}
 	var want estimator.Request
 	if write == nil {
-		want.Outputs = ^(estimator.Intervals | estimator.Sets)
+		want.Outputs = ^(estimator.OutputIntervals | estimator.OutputSets)
 	}
 	err := source.Blocks(ctx, func(block datasets.Set) error {
 		p, err := estimator.Predict(ctx, model, block.X, want)

@@ -357,7 +357,7 @@ func (d *dateProfile) parts() (out []string) {
 	if d.first < d.last || varies(1) || varies(2) {
 		out = append(out, "elapsed")
 	}
-	for k, part := range datasets.DefaultDateParts {
+	for k, part := range (datasets.Date{}).PartNames() {
 		switch {
 		case k == 0 || !varies(k):
 		case part == "day":

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/distributed"
 	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
@@ -403,7 +404,7 @@ func TestStateOfAnotherVersion(t *testing.T) {
 	if err := s.Write(&file); err != nil {
 		t.Fatal(err)
 	}
-	header, archive, err := model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	header, state, err := archive.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +412,7 @@ func TestStateOfAnotherVersion(t *testing.T) {
 		"": ", got an earlier one; restart"} {
 		header.Versions = map[string]string{"bochner": by}
 		var other bytes.Buffer
-		if err := model.Write(&other, header, archive); err != nil {
+		if err := archive.Write(&other, header, state); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := shardfit.Read(bytes.NewReader(other.Bytes()), int64(other.Len())); !errors.Is(err,

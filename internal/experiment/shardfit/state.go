@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/experiment/distributed"
@@ -117,11 +118,11 @@ func versions() map[string]string { return map[string]string{"bochner": experime
 
 // Write writes the state in the format of model files. Equal states give equal bytes.
 func (s *State) Write(w io.Writer) error {
-	archive, err := model.Record(s)
+	a, err := model.Record(s)
 	if err != nil {
 		return fmt.Errorf("shardfit: %w", err)
 	}
-	return model.Write(w, model.Header{Name: s.spec.Name, Task: kind, Spec: string(s.text), Versions: versions()}, archive)
+	return archive.Write(w, archive.Header{Name: s.spec.Name, Task: kind, Spec: string(s.text), Versions: versions()}, a)
 }
 
 // Digest returns the SHA-256 sum of the output of Write.
@@ -152,7 +153,7 @@ func (damaged) Unwrap() error { return model.ErrDamaged }
 // Read reads a state of the given size in bytes. Errors wrap [model.ErrDamaged], [ErrNoState] or
 // [ErrOtherVersion].
 func Read(r io.ReaderAt, size int64) (*State, error) {
-	header, archive, err := model.Read(r, size)
+	header, a, err := archive.Read(r, size)
 	switch {
 	case errors.Is(err, model.ErrDamaged):
 		_, why, _ := strings.Cut(err.Error(), model.ErrDamaged.Error()+": ")
@@ -172,7 +173,7 @@ func Read(r io.ReaderAt, size int64) (*State, error) {
 	}
 	s := &State{spec: d.Spec, text: []byte(header.Spec)}
 	if s.values, err = config.ValuesOf("spec.yaml", s.text); err == nil {
-		err = model.Restore(archive, s)
+		err = model.Restore(a, s)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("shardfit: %w: %w", model.ErrDamaged, err)

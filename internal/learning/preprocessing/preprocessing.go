@@ -20,7 +20,7 @@ type Table struct {
 
 // Of returns the description of a set of rows.
 func Of(data datasets.Set) Table {
-	_, sparse := data.X.(interface{ NNZ() int })
+	sparse := data.Shape().NonZeros > 0
 	t := Table{Rows: data.Rows(), Sparse: sparse}
 	for j := range data.Cols() {
 		c := data.Schema.Column(j)

@@ -1,4 +1,5 @@
-package model
+// Package archive reads and writes model files: zip archives of JSON and .npy arrays.
+package archive
 
 import (
 	"archive/zip"
@@ -23,6 +24,37 @@ import (
 // format is the version of the file format that this package writes. It reads this and older
 // versions.
 const format = 1
+
+// Archive is the state of a fitted value by path: "steps/rff/omega".
+type Archive struct {
+	Scalars map[string]any // bool, float64, string or []string
+	Arrays  map[string]Array
+}
+
+// Array is a numeric array in row-major order. Exactly one of its slices is not nil.
+type Array struct {
+	Shape   []int
+	Floats  []float64
+	Ints    []int64
+	Uint32s []uint32
+}
+
+// Size returns the number of numbers and strings in the archive.
+func (a *Archive) Size() int {
+	n := len(a.Scalars)
+	for _, v := range a.Scalars {
+		if list, ok := v.([]string); ok {
+			n += len(list)
+		}
+	}
+	for _, v := range a.Arrays {
+		n += len(v.Floats) + len(v.Ints) + len(v.Uint32s)
+	}
+	return n
+}
+
+// UncheckedCount is the largest count that is allowed regardless of the size of the state.
+const UncheckedCount = 1 << 20
 
 // Header describes the model in a model file.
 type Header struct {

@@ -1,16 +1,17 @@
-package kernelridge
+package solve
 
 import (
 	"context"
 	"errors"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Preconditioner is a positive definite approximation M of K + α·diag(ridge), for each of a list of
-// α.
+// α, K being a kernel matrix or another positive semidefinite one.
 type Preconditioner interface {
 	// Solve overwrites v, rows × columns, with M⁻¹v. Each α has the same number of columns.
 	Solve(ctx context.Context, v []float64, columns int) error
@@ -41,13 +42,13 @@ type LowRankFactor struct {
 	ridge    []float64
 }
 
-// minFloat32Penalty is the smallest penalty, per row, for a float32 factor. Rounding is amplified
+// MinFloat32Penalty is the smallest penalty, per row, for a float32 factor. Rounding is amplified
 // by the largest eigenvalue of K, at most the number of rows, over the penalty.
-const minFloat32Penalty = 1e-6
+const MinFloat32Penalty = 1e-6
 
 // Float32FactorSuffices reports whether a float32 factor suffices for all α ≥ least.
 func Float32FactorSuffices(ridge []float64, minAlpha float64) bool {
-	return minAlpha*slices.Min(ridge) >= minFloat32Penalty*float64(len(ridge))
+	return minAlpha*slices.Min(ridge) >= MinFloat32Penalty*float64(len(ridge))
 }
 
 // NewLowRankFactor prepares F, which it retains: rows·rank² flops.
@@ -66,8 +67,11 @@ func NewLowRankFactor[T kern.Float](ctx context.Context, factor kern.View[T], ri
 		p.factor64 = f
 		return p, kern.Gram(ctx, p.gram, f, any(inverse).([]float64))
 	}
-	panic("kernelridge: unknown precision")
+	panic("solve: unknown precision")
 }
+
+// Rank returns the number of columns of F.
+func (p *LowRankFactor) Rank() int { return p.gram.Rows }
 
 // lowRank is M = FFᵀ + α·diag(ridge), solved by Woodbury's identity
 //
@@ -78,14 +82,14 @@ type lowRank struct {
 	inner  []kern.View[float64] // Cholesky factors of I + FᵀD⁻¹F, by α
 }
 
-// errRounding reports a system that is singular up to rounding.
-var errRounding = errors.New("the penalty is below the rounding error of the kernel matrix; increase alpha")
+// ErrRounding reports a system that is singular up to rounding.
+var ErrRounding = errors.New("the penalty is below the rounding error of the matrix; increase alpha")
 
 // LowRank returns the preconditioner M = FFᵀ + α·diag(ridge): rank³/3 flops per α, and 4·rows·rank
 // per solution.
 func LowRank(ctx context.Context, p *LowRankFactor, alphas []float64) (Preconditioner, error) {
 	m := &lowRank{LowRankFactor: p, alphas: alphas}
-	rank := p.gram.Rows
+	rank := p.Rank()
 	for _, alpha := range alphas {
 		inner := kern.Dense(rank, rank, rank, make([]float64, rank*rank))
 		for i := range rank {
@@ -94,7 +98,7 @@ func LowRank(ctx context.Context, p *LowRankFactor, alphas []float64) (Precondit
 		}
 		_, ok, err := kern.Cholesky(ctx, inner)
 		if err == nil && !ok {
-			err = errRounding
+			err = ErrRounding
 		}
 		if err != nil {
 			return nil, err
@@ -105,14 +109,14 @@ func LowRank(ctx context.Context, p *LowRankFactor, alphas []float64) (Precondit
 }
 
 func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
-	n, rank := len(m.ridge), m.gram.Rows
+	n, rank := len(m.ridge), m.Rank()
 	each := columns / len(m.alphas)
 	m.divideRidge(v, columns)
 	in := kern.Dense(rank, columns, columns, make([]float64, rank*columns))
 	if m.factor32.Rows > 0 {
 		m.applyTranspose(ctx, in.Data, v, columns)
 	} else {
-		mulTile(in, m.factor64, kern.Dense(n, columns, columns, v), true)
+		kern.MulThin(in, m.factor64, kern.Dense(n, columns, columns, v), true)
 	}
 	for g, inner := range m.inner {
 		if err := kern.SolveCholesky(ctx, inner, in.Slice(0, rank, g*each, (g+1)*each)); err != nil {
@@ -123,7 +127,7 @@ func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
 	if m.factor32.Rows > 0 {
 		m.apply(ctx, out.Data, in.Data, columns)
 	} else {
-		mulTile(out, m.factor64, in, false)
+		kern.MulThin(out, m.factor64, in, false)
 	}
 	m.divideRidge(out.Data, columns)
 	kern.Axpy(-1, out.Data, v)
@@ -150,9 +154,9 @@ func (m *lowRank) applyTranspose(ctx context.Context, dst, v []float64, columns 
 	parts := make([]float32, (n+stripeRows-1)/stripeRows*size)
 	m.eachStripe(ctx, func(k, lo, hi int) {
 		right := make([]float32, (hi-lo)*columns)
-		transpose(right, v[lo*columns:hi*columns], hi-lo, columns)
+		design.Transpose(right, v[lo*columns:hi*columns], columns)
 		part := kern.Dense(columns, rank, rank, parts[k*size:])
-		mulTile(part.T(), m.factor32.Slice(lo, hi, 0, rank), kern.Dense(columns, hi-lo, hi-lo, right).T(), true)
+		kern.MulThin(part.T(), m.factor32.Slice(lo, hi, 0, rank), kern.Dense(columns, hi-lo, hi-lo, right).T(), true)
 	})
 	sums := make([]float64, size)
 	for k := 0; k < len(parts); k += size {
@@ -160,17 +164,17 @@ func (m *lowRank) applyTranspose(ctx context.Context, dst, v []float64, columns 
 			sums[i] += float64(x)
 		}
 	}
-	transpose(dst, sums, columns, rank)
+	design.Transpose(dst, sums, rank)
 }
 
 // apply computes F·v.
 func (m *lowRank) apply(ctx context.Context, dst, v []float64, columns int) {
 	rank := m.factor32.Cols
 	right := kern.Dense(columns, rank, rank, make([]float32, rank*columns))
-	transpose(right.Data, v, rank, columns)
+	design.Transpose(right.Data, v, columns)
 	m.eachStripe(ctx, func(_, lo, hi int) {
 		part := kern.Dense(columns, hi-lo, hi-lo, make([]float32, (hi-lo)*columns))
-		mulTile(part.T(), m.factor32.Slice(lo, hi, 0, rank), right.T(), false)
+		kern.MulThin(part.T(), m.factor32.Slice(lo, hi, 0, rank), right.T(), false)
 		for j := range columns {
 			for i, x := range part.Row(j) {
 				dst[(lo+i)*columns+j] = float64(x)

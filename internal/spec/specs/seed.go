@@ -1,4 +1,4 @@
-package pipeline
+package specs
 
 import (
 	"crypto/sha256"

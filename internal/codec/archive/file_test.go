@@ -1,4 +1,4 @@
-package model
+package archive_test
 
 import (
 	"archive/zip"
@@ -19,8 +19,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/matrices"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // sample is a fitted value with every kind of state.
@@ -40,7 +42,7 @@ type sample struct {
 	Index   *matrices.CSR
 }
 
-func (v *sample) State(s *State) {
+func (v *sample) State(s *model.State) {
 	s.Bool("flag", &v.Flag)
 	s.String("text", &v.Text)
 	s.Strings("words", &v.Words)
@@ -73,21 +75,21 @@ func newSample(t testing.TB) *sample {
 	}
 }
 
-var header = Header{
+var header = archive.Header{
 	Name: "demo", Task: "classification", Spec: "- rff: {gamma: 0.1}\n- ridge\n",
-	Columns: []Column{{Name: "age", Kind: "numeric"}, {Name: "sex", Kind: "categorical", Levels: []string{"f", "m"}}},
-	Targets: []Column{{Name: "y", Kind: "categorical", Levels: []string{"no", "yes"}}}, Classes: []string{"no", "yes"},
+	Columns: []archive.Column{{Name: "age", Kind: "numeric"}, {Name: "sex", Kind: "categorical", Levels: []string{"f", "m"}}},
+	Targets: []archive.Column{{Name: "y", Kind: "categorical", Levels: []string{"no", "yes"}}}, Classes: []string{"no", "yes"},
 	Metrics: map[string]float64{"test.accuracy": 0.85}, Versions: map[string]string{"go": "go1.26"},
 }
 
 func sampleFile(t testing.TB) []byte {
 	t.Helper()
-	a, err := Record(newSample(t))
+	a, err := model.Record(newSample(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Write(&b, header, a); err != nil {
+	if err := archive.Write(&b, header, a); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -97,7 +99,7 @@ func sampleFile(t testing.TB) []byte {
 // again with the same bytes.
 func TestRoundTrip(t *testing.T) {
 	file := sampleFile(t)
-	h, a, err := Read(bytes.NewReader(file), int64(len(file)))
+	h, a, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("header %+v, want %+v", h, header)
 	}
 	var got sample
-	if err := Restore(a, &got); err != nil {
+	if err := model.Restore(a, &got); err != nil {
 		t.Fatal(err)
 	}
 	want := newSample(t)
@@ -122,7 +124,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("read back\n%+v, want\n%+v", got, want)
 	}
 	var again bytes.Buffer
-	if err := Write(&again, h, a); err != nil {
+	if err := archive.Write(&again, h, a); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(again.Bytes(), file) {
@@ -134,7 +136,7 @@ func TestRoundTrip(t *testing.T) {
 func TestDamage(t *testing.T) {
 	file := sampleFile(t)
 	try := func(name string, b []byte, at int) {
-		if _, _, err := Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrDamaged) {
+		if _, _, err := archive.Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, archive.ErrDamaged) {
 			t.Errorf("%s at byte %d: error %v, want ErrDamaged", name, at, err)
 		}
 	}
@@ -153,13 +155,13 @@ func TestDamage(t *testing.T) {
 func forge(t *testing.T, fill func(z *zip.Writer)) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	s := newSealer(&b)
+	s := archive.NewSealer(&b)
 	z := zip.NewWriter(s)
 	fill(z)
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.writeChecksum(); err != nil {
+	if err := s.WriteChecksum(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -174,7 +176,7 @@ func TestForgedFiles(t *testing.T) {
 		io.WriteString(w, body)
 	}
 	var npy bytes.Buffer
-	writeNpy(&npy, Array{Shape: []int{2}, Floats: []float64{1, 2}})
+	archive.Array{Shape: []int{2}, Floats: []float64{1, 2}}.WriteNPY(&npy)
 	doc := func(arrays string) string { return `{"format":1,"spec":"","state":{"a":1},"arrays":[` + arrays + `]}` }
 	two := `{"name":"x","type":"<f8","shape":[2]}`
 	for _, c := range []struct {
@@ -240,21 +242,21 @@ func TestForgedFiles(t *testing.T) {
 		}},
 	} {
 		b := forge(t, c.fill)
-		_, _, err := Read(bytes.NewReader(b), int64(len(b)))
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want ErrDamaged and %q", c.name, err, c.want)
+		_, _, err := archive.Read(bytes.NewReader(b), int64(len(b)))
+		if !errors.Is(err, archive.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want archive.ErrDamaged and %q", c.name, err, c.want)
 		}
 	}
 }
 
 func TestNewerFormat(t *testing.T) {
 	b := forge(t, func(z *zip.Writer) {
-		w, _ := z.CreateHeader(&zip.FileHeader{Name: indexName, Method: zip.Store})
+		w, _ := z.CreateHeader(&zip.FileHeader{Name: archive.IndexName, Method: zip.Store})
 		io.WriteString(w, `{"format":2,"spec":"","tensors":{}}`)
 	})
-	_, _, err := Read(bytes.NewReader(b), int64(len(b)))
+	_, _, err := archive.Read(bytes.NewReader(b), int64(len(b)))
 	const want = "model: the model file is from a newer version: its format is 2, this program reads up to 1"
-	if !errors.Is(err, ErrNewer) || err.Error() != want {
+	if !errors.Is(err, archive.ErrNewer) || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -263,29 +265,29 @@ func TestNewerFormat(t *testing.T) {
 func TestRestoreErrors(t *testing.T) {
 	for _, c := range []struct {
 		want string
-		harm func(a *Archive)
+		harm func(a *archive.Archive)
 	}{
-		{"model: flag is missing", func(a *Archive) { delete(a.Scalars, "flag") }},
-		{"model: flag must be a bool, got 1", func(a *Archive) { a.Scalars["flag"] = 1.0 }},
-		{"model: count must be an integer, got 0.5", func(a *Archive) { a.Scalars["count"] = 0.5 }},
-		{"model: part: array list is missing", func(a *Archive) { delete(a.Arrays, "part/list") }},
-		{"model: part: array list must have 1 dimensions, got 2", func(a *Archive) {
-			a.Arrays["part/list"] = Array{Shape: []int{1, 1}, Floats: []float64{1}}
+		{"model: flag is missing", func(a *archive.Archive) { delete(a.Scalars, "flag") }},
+		{"model: flag must be a bool, got 1", func(a *archive.Archive) { a.Scalars["flag"] = 1.0 }},
+		{"model: count must be an integer, got 0.5", func(a *archive.Archive) { a.Scalars["count"] = 0.5 }},
+		{"model: part: array list is missing", func(a *archive.Archive) { delete(a.Arrays, "part/list") }},
+		{"model: part: array list must have 1 dimensions, got 2", func(a *archive.Archive) {
+			a.Arrays["part/list"] = archive.Array{Shape: []int{1, 1}, Floats: []float64{1}}
 		}},
-		{"model: part: array ints does not hold int64", func(a *Archive) { a.Arrays["part/ints"] = a.Arrays["part/list"] }},
-		{"model: part: array list does not hold float64", func(a *Archive) { a.Arrays["part/list"] = a.Arrays["part/ints"] }},
-		{"model: part: array cols does not hold uint32", func(a *Archive) { a.Arrays["part/cols"] = a.Arrays["part/list"] }},
+		{"model: part: array ints does not hold int64", func(a *archive.Archive) { a.Arrays["part/ints"] = a.Arrays["part/list"] }},
+		{"model: part: array list does not hold float64", func(a *archive.Archive) { a.Arrays["part/list"] = a.Arrays["part/ints"] }},
+		{"model: part: array cols does not hold uint32", func(a *archive.Archive) { a.Arrays["part/cols"] = a.Arrays["part/list"] }},
 		{"model: part: index: matrices: row 0: columns must be below 3, got 8",
-			func(a *Archive) { a.Scalars["part/index/cols"] = 3.0 }},
-		{"model: number must have one number, got 4", func(a *Archive) { a.Arrays["number"] = a.Arrays["part/list"] }},
+			func(a *archive.Archive) { a.Scalars["part/index/cols"] = 3.0 }},
+		{"model: number must have one number, got 4", func(a *archive.Archive) { a.Arrays["number"] = a.Arrays["part/list"] }},
 	} {
-		a, err := Record(newSample(t))
+		a, err := model.Record(newSample(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.harm(a)
 		var v sample
-		if err := Restore(a, &v); err == nil || !strings.HasSuffix(err.Error(), strings.TrimPrefix(c.want, "model: ")) ||
+		if err := model.Restore(a, &v); err == nil || !strings.HasSuffix(err.Error(), strings.TrimPrefix(c.want, "model: ")) ||
 			!strings.HasPrefix(err.Error(), "model: ") {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
@@ -295,7 +297,7 @@ func TestRestoreErrors(t *testing.T) {
 // grown has one number more than its first files.
 type grown struct{ number, more float64 }
 
-func (g *grown) State(s *State) {
+func (g *grown) State(s *model.State) {
 	s.Float("number", &g.number)
 	if part := s.Child("part"); part.Has("more") {
 		part.Float("more", &g.more)
@@ -304,17 +306,17 @@ func (g *grown) State(s *State) {
 
 // TestHolds checks that optional state of later files is read if it exists.
 func TestHolds(t *testing.T) {
-	a, err := Record(&grown{1, 2})
+	a, err := model.Record(&grown{1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var whole, first grown
-	if err := Restore(a, &whole); err != nil || whole != (grown{1, 2}) {
+	if err := model.Restore(a, &whole); err != nil || whole != (grown{1, 2}) {
 		t.Errorf("%+v, %v", whole, err)
 	}
 	delete(a.Arrays, "part/more")
 	delete(a.Scalars, "part/more")
-	if err := Restore(a, &first); err != nil || first != (grown{1, 0}) {
+	if err := model.Restore(a, &first); err != nil || first != (grown{1, 0}) {
 		t.Errorf("%+v, %v", first, err)
 	}
 }
@@ -322,21 +324,21 @@ func TestHolds(t *testing.T) {
 func TestWriteRefuses(t *testing.T) {
 	for _, c := range []struct {
 		want string
-		h    Header
-		a    Archive
+		h    archive.Header
+		a    archive.Archive
 	}{
-		{"string must be UTF-8", Header{}, Archive{Scalars: map[string]any{"a": "\xff"}}},
-		{"string must be UTF-8", Header{Columns: []Column{{Name: "\xff"}}}, Archive{}},
-		{"string must be UTF-8", Header{}, Archive{Scalars: map[string]any{"a": []string{"\xff"}}}},
-		{"model: metrics must be finite, got NaN", Header{Metrics: map[string]float64{"m": math.NaN()}}, Archive{}},
-		{"3 numbers for the shape [2]", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{2},
+		{"string must be UTF-8", archive.Header{}, archive.Archive{Scalars: map[string]any{"a": "\xff"}}},
+		{"string must be UTF-8", archive.Header{Columns: []archive.Column{{Name: "\xff"}}}, archive.Archive{}},
+		{"string must be UTF-8", archive.Header{}, archive.Archive{Scalars: map[string]any{"a": []string{"\xff"}}}},
+		{"model: metrics must be finite, got NaN", archive.Header{Metrics: map[string]float64{"m": math.NaN()}}, archive.Archive{}},
+		{"3 numbers for the shape [2]", archive.Header{}, archive.Archive{Arrays: map[string]archive.Array{"x": {Shape: []int{2},
 			Floats: make([]float64, 3)}}}},
-		{"several kinds", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{0}, Floats: []float64{},
+		{"several kinds", archive.Header{}, archive.Archive{Arrays: map[string]archive.Array{"x": {Shape: []int{0}, Floats: []float64{},
 			Ints: []int64{}}}}},
-		{"number of dimensions must be 1 to 8, got 0", Header{},
-			Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
+		{"number of dimensions must be 1 to 8, got 0", archive.Header{},
+			archive.Archive{Arrays: map[string]archive.Array{"x": {Floats: []float64{1}}}}},
 	} {
-		if err := Write(io.Discard, c.h, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := archive.Write(io.Discard, c.h, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
@@ -344,15 +346,16 @@ func TestWriteRefuses(t *testing.T) {
 
 // A model whose strings are above the limit of Read is not written.
 func TestWriteLimit(t *testing.T) {
-	defer func(n int) { maxIndexBytes = n }(maxIndexBytes)
-	maxIndexBytes = 1 << 10
+	limit := archive.MaxIndexBytes
+	defer func(n int) { *limit = n }(*limit)
+	*limit = 1 << 10
 	for _, length := range []int{100, 2000} {
-		a := &Archive{Scalars: map[string]any{"terms": []string{strings.Repeat("a", length)}}}
+		a := &archive.Archive{Scalars: map[string]any{"terms": []string{strings.Repeat("a", length)}}}
 		var out bytes.Buffer
-		err := Write(&out, Header{}, a)
-		if length < maxIndexBytes {
+		err := archive.Write(&out, archive.Header{}, a)
+		if length < *limit {
 			if err == nil {
-				_, _, err = Read(bytes.NewReader(out.Bytes()), int64(out.Len()))
+				_, _, err = archive.Read(bytes.NewReader(out.Bytes()), int64(out.Len()))
 			}
 			if err != nil {
 				t.Error(err)
@@ -371,18 +374,18 @@ func TestReadMemory(t *testing.T) {
 		terms[i] = fmt.Sprintf("term %026d", i)
 	}
 	var file bytes.Buffer
-	if err := Write(&file, Header{}, &Archive{Scalars: map[string]any{"terms": terms}}); err != nil {
+	if err := archive.Write(&file, archive.Header{}, &archive.Archive{Scalars: map[string]any{"terms": terms}}); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, a, err := Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	_, a, err := archive.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	runtime.ReadMemStats(&after)
 	if err != nil || !reflect.DeepEqual(a.Scalars["terms"], terms) {
 		t.Fatal("other terms", err)
 	}
 	strs := len(terms) * (32 + 16)
-	if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(file.Len()+strs+2*chunkBytes); got > limit {
+	if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(file.Len()+strs+2*archive.ChunkBytes); got > limit {
 		t.Errorf("%d bytes allocated for a file of %d, want at most %d", got, file.Len(), limit)
 	}
 }
@@ -403,13 +406,13 @@ func (s *short) Write(p []byte) (int, error) {
 // TestFullDisk checks that a full disk at any byte is an error, and that a failed write leaves the
 // existing file unchanged.
 func TestFullDisk(t *testing.T) {
-	a, err := Record(newSample(t))
+	a, err := model.Record(newSample(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	size := len(sampleFile(t))
 	for buf := 0; buf < size; buf += 97 {
-		if err := Write(&short{buf}, header, a); !errors.Is(err, errFull) {
+		if err := archive.Write(&short{buf}, header, a); !errors.Is(err, errFull) {
 			t.Fatalf("with room for %d of %d bytes: error %v", buf, size, err)
 		}
 	}
@@ -431,14 +434,14 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-func writeFile(path string, h Header, a *Archive) error {
-	return files.Replace(path, func(w *bufio.Writer) error { return Write(w, h, a) })
+func writeFile(path string, h archive.Header, a *archive.Archive) error {
+	return files.Replace(path, func(w *bufio.Writer) error { return archive.Write(w, h, a) })
 }
 
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.bochner")
-	a, err := Record(newSample(t))
+	a, err := model.Record(newSample(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,13 +456,13 @@ func TestReadFile(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
-	if _, _, err := ReadFile(path); err != nil {
+	if _, _, err := archive.ReadFile(path); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := ReadFile(dir); err == nil || !strings.Contains(err.Error(), "not a file") {
+	if _, _, err := archive.ReadFile(dir); err == nil || !strings.Contains(err.Error(), "not a file") {
 		t.Errorf("a folder: error %v", err)
 	}
-	if _, _, err := ReadFile(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := archive.ReadFile(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: error %v", err)
 	}
 }
@@ -499,31 +502,31 @@ json.dump(sorted(out), sys.stdout)`
 func FuzzRead(f *testing.F) {
 	file := sampleFile(f)
 	f.Add(file, false)
-	f.Add(file[:len(file)-sealLength-2], true)
+	f.Add(file[:len(file)-archive.SealLength-2], true)
 	f.Add([]byte("PK\x03\x04"), false)
 	f.Fuzz(func(t *testing.T, b []byte, seal bool) {
 		if seal { // pass the checksum
 			var sealed bytes.Buffer
-			s := newSealer(&sealed)
+			s := archive.NewSealer(&sealed)
 			s.Write(append(bytes.Clone(b), 0, 0))
-			if err := s.writeChecksum(); err != nil {
+			if err := s.WriteChecksum(); err != nil {
 				t.Fatal(err)
 			}
 			b = sealed.Bytes()
 		}
-		h, a, err := Read(bytes.NewReader(b), int64(len(b)))
+		h, a, err := archive.Read(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			if !errors.Is(err, archive.ErrDamaged) && !errors.Is(err, archive.ErrNewer) {
 				t.Errorf("an error of no kind: %v", err)
 			}
 			return
 		}
 		var v sample
-		if err := Restore(a, &v); err != nil {
+		if err := model.Restore(a, &v); err != nil {
 			return
 		}
 		var again bytes.Buffer
-		if err := Write(&again, h, a); err != nil {
+		if err := archive.Write(&again, h, a); err != nil {
 			t.Errorf("what was read cannot be written: %v", err)
 		}
 	})
