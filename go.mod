@@ -16,13 +16,11 @@ require (
 	gopkg.in/yaml.v3 v3.0.1
 )
 
-require (
-	github.com/andybalholm/brotli v1.2.3
-	github.com/google/flatbuffers v25.12.19+incompatible
-)
+require github.com/google/flatbuffers v25.12.19+incompatible
 
 require (
 	cloud.google.com/go v0.123.0 // indirect
+	github.com/andybalholm/brotli v1.2.3 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/goccy/go-json v0.10.6 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect

@@ -11,7 +11,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -347,7 +346,6 @@ var unzstd = sync.OnceValues(func() (*zstd.Decoder, error) {
 func (c *column) unpack(buffer *[]byte, size int, in []byte) (err error) {
 	*buffer = c.limit.Resize(*buffer, size)
 	out, n := (*buffer)[:size:size], size
-	var stream io.Reader
 	switch c.codec {
 	case 0:
 		n = copy(out, in) + len(in) - min(size, len(in))
@@ -356,9 +354,10 @@ func (c *column) unpack(buffer *[]byte, size int, in []byte) (err error) {
 			_, err = snappy.Decode(out, in)
 		}
 	case 2:
-		stream, err = gzip.NewReader(bytes.NewReader(in))
-	case 4:
-		stream = brotli.NewReader(bytes.NewReader(in))
+		var stream io.Reader
+		if stream, err = gzip.NewReader(bytes.NewReader(in)); err == nil {
+			_, err = io.ReadFull(stream, out)
+		}
 	case 6:
 		d, failed := unzstd()
 		if err = failed; err == nil {
@@ -368,10 +367,7 @@ func (c *column) unpack(buffer *[]byte, size int, in []byte) (err error) {
 	case 7:
 		n, err = lz4.UncompressBlock(in, out)
 	default:
-		return fmt.Errorf("compression must be snappy, zstd, gzip, brotli, lz4 (raw) or none, got number %d", c.codec)
-	}
-	if stream != nil && err == nil {
-		_, err = io.ReadFull(stream, out)
+		return fmt.Errorf("compression must be snappy, zstd, gzip, lz4 (raw) or none, got number %d", c.codec)
 	}
 	if err == nil && n != size {
 		err = fmt.Errorf("a page of %d bytes, its header declares %d", n, size)

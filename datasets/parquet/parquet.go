@@ -7,7 +7,7 @@
 // nearest float64, but keep their names as categories); Booleans; strings, with and without
 // dictionary; dates and times, which Roles.Dates splits, those with a zone in UTC. Lists, maps,
 // structs and times of day are unsupported; drop them with Roles.Drop. Null, NaN, the empty string
-// and "NaN" are missing values. Pages may be compressed by snappy, zstd, gzip, brotli or lz4 (raw).
+// and "NaN" are missing values. Pages may be compressed by snappy, zstd, gzip or lz4 (raw).
 // Page checksums are not verified.
 //
 // Only used columns are read, page by page and concurrently, so memory does not grow with the rows
