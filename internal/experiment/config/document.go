@@ -107,29 +107,31 @@ func (s *Data) Params(l *param.List) {
 	l.Child("gram", &s.Gram)
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
-	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(reader.Extensions(), " ")+
+	l.Choice(&s.Format, "format", "Format of the files; auto: by the extension ("+strings.Join(reader.Extensions(), " ")+
 		"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
 	l.Value(&s.Target, "target", "Column to predict, or several with numbers or, with task: multilabel, labels. "+
-		"Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: "+
+		"Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. "+
+		"For clustering and anomaly none is needed: "+
 		"one that is named is no input, and nothing is learned from it; it scores what was found.")
 	l.Child("labels", &s.Labels)
 	l.Value(&s.Positive, "positive",
 		"Values of the target that are the class of interest; all others are the class `rest`, but a single other value "+
-			"keeps its name. When left out, scores of two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the "+
+			"keeps its name. When left out, scores of two classes speak of the second in order, of numbers or of "+
+			"letters: yes of no and yes. With task: anomaly the "+
 			"values that are anomalies.")
-	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
+	l.String(&s.Suffix, "suffix", "Suffix of target values in some of the files, which is removed.")
 	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are "+
 		"classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. "+
 		"anomaly: which rows are unlike the others. multilabel: which of several labels a row has; they are targets with "+
 		"two values each, such as 0 and 1, or the labels of one (labels.delimiter).", "auto", "classification",
 		"regression", "clustering", "anomaly", "multilabel")
 	l.Choice(&s.MissingTarget, "missing_target",
-		"What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
-	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
+		"Rows without a target value: an error, or dropped.", "error", "drop")
+	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is not an input.")
 	l.String(&s.Group, "group", "Column of group labels for grouped folds; not an input.")
-	l.Names(&s.Drop, "drop", "Columns that are no inputs.")
+	l.Names(&s.Drop, "drop", "Columns to ignore.")
 	l.Value(&s.Kinds, "kinds", "Kinds of columns whose values are ambiguous, such as numeric codes: {zip: categorical}.")
 	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and "+
 		"sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where "+
@@ -190,8 +192,8 @@ type Split struct {
 func (s *Split) Params(l *param.List) {
 	l.Float(&s.Test, "test", "Share of the rows to test on, instead of a test file; 0 for none.",
 		param.Range{High: 1, HighOpen: true})
-	l.Bool(&s.Stratify, "stratify", "Keep the shares of the classes in both parts.")
-	l.Bool(&s.Shuffle, "shuffle", "Choose the test rows at random; otherwise they are the last ones.")
+	l.Bool(&s.Stratify, "stratify", "Whether both parts have the class frequencies of all rows.")
+	l.Bool(&s.Shuffle, "shuffle", "Whether test rows are random; otherwise they are the last ones.")
 }
 
 // Search is a grid search with cross-validation.
@@ -212,15 +214,16 @@ func (s *Search) Params(l *param.List) {
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
 	l.Child("cv", &s.CV)
 	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2, for multilabel f1_micro; "+
-		"for clustering adjusted_rand where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
+		"for clustering adjusted_rand where a target is named, else silhouette; for anomaly roc_auc, which needs a "+
+		"target to be named.")
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is "+
 		"within one standard error of it.", "best", "one_std_error")
 	l.Choice(&s.Strategy, "strategy",
 		"Which candidates are tried. grid: all of them, but for random and halving. coordinate: the values of one axis "+
 			"after the other, those of the others at the best so far; for grids of many axes, such as "+
 			"scale.factors.*.", "grid", "coordinate")
-	l.Int(&s.Rounds, "rounds", "The most rounds over all axes with strategy: coordinate, which ends before where a "+
-		"round gains nothing.", param.Between(1, 1000))
+	l.Int(&s.Rounds, "rounds", "Maximum number of rounds over all axes with strategy: coordinate; a round without "+
+		"improvement ends the search.", param.Between(1, 1000))
 	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.",
 		param.Between(0, 1_000_000))
 	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are "+
@@ -241,11 +244,11 @@ func (s *CV) Params(l *param.List) {
 	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification "+
 		"and anomaly, else kfold. time keeps the order: it trains on what came before. hash puts each row into a fold by "+
 		"a hash of its number: the folds of rows that stay in the file (data.stream), for which auto takes it. loo "+
-		"predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and "+
+		"predicts every row by the model of all others, exactly, and gcv by generalized cross-validation: for ridge and "+
 		"ridge_classifier behind steps that learn nothing from the "+
 		"rows.", "auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
 	l.Int(&s.Folds, "folds", "Number of folds.", param.Between(2, 100_000))
-	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
+	l.Bool(&s.Shuffle, "shuffle", "Whether to assign rows to folds at random; otherwise in order.")
 }
 
 // Output names the outputs.

@@ -25,11 +25,12 @@ func NewIntervals() *Intervals {
 func (s *Intervals) Params(l *param.List) {
 	between := param.Range{High: 1, LowOpen: true, HighOpen: true}
 	l.Choice(&s.Method, "method",
-		"Way to them. jackknife_plus learns from all rows and is for ridge and kernel_ridge, split keeps some rows back "+
-			"and is for everything else; auto takes the first where it can. cqr is split around two quantiles of "+
-			"quantile_regression: wide where the noise is. normal goes by the standard deviation of a model that has one.",
+		"Method. jackknife_plus learns from all rows and requires ridge or kernel_ridge; split holds out some rows "+
+			"and works with every model; auto selects jackknife_plus if possible. cqr is split with two quantiles of "+
+			"quantile_regression, so that the width follows the noise. normal uses the standard deviation of a model "+
+			"that predicts one.",
 		conformal.Methods...)
-	l.Float(&s.Level, "level", "Probability that a new target is in its interval, or a class in its set.", between)
+	l.Float(&s.Level, "level", "Probability that an interval contains a new target, or a set the class.", between)
 	l.Float(&s.Calibration, "calibration", "Share of the training rows that split and cqr do not learn from.", between)
 	l.String(&s.Group, "group",
 		"Input column of groups: split and cqr calibrate each of its values separately, so that the level holds in each.")

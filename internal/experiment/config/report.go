@@ -16,7 +16,7 @@ func NewReport() Report {
 
 // Params declares the keys of the section.
 func (s *Report) Params(l *param.List) {
-	l.Bool(&s.HTML, "html", "Whether to write report.html, a page that shows what was found; it needs no network.")
+	l.Bool(&s.HTML, "html", "Whether to write report.html, a self-contained page with the results.")
 	l.Child("importance", &s.Importance)
 	l.Child("learning_curve", &s.Learning)
 }
@@ -28,8 +28,8 @@ type Importance struct {
 
 // Params declares the keys of the section.
 func (s *Importance) Params(l *param.List) {
-	l.Int(&s.Repeats, "repeats", "How often the values of an input are permuted, on some of the test rows, to see how "+
-		"much it matters; 0 for not.", param.Between(0, 1000))
+	l.Int(&s.Repeats, "repeats", "Number of permutations of each input, on a sample of the test rows; 0 disables "+
+		"importance.", param.Between(0, 1000))
 }
 
 // LearningCurve contains the options of the learning curve.
