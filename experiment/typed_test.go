@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 )
 
 // The same rows in files of text and of typed columns make the same model, in memory and streamed, and a model has

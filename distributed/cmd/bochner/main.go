@@ -8,8 +8,8 @@ package main
 import (
 	"github.com/bochner-ml/bochner/distributed/grpc"
 	"github.com/bochner-ml/bochner/distributed/store/s3"
-	"github.com/bochner-ml/bochner/internal/command"
-	"github.com/bochner-ml/bochner/internal/experiment/store"
+	"github.com/bochner-ml/bochner/experiment/command"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
 
 // parts are all parts of the command; the drivers of databases register themselves.
