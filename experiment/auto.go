@@ -109,7 +109,7 @@ func runAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string),
 		return err
 	}
 	data.spec.Pipeline, data.spec.Search = found.Pipeline, nil
-	out.result.Auto = autoSummary(found, *known)
+	out.result.Auto, out.comments = autoSummary(found, *known), scoreComments(found)
 	again := data.spec
 	again.Output.Dir = filepath.ToSlash(filepath.Join(again.Output.Dir, "again"))
 	if err := saveChosen(ctx, data, f, found, again, o, out); err != nil {
@@ -467,6 +467,26 @@ func autoSummary(f *auto.Result, known []string) *result.Auto {
 			Name  string  `json:"name"`
 			Scale float64 `json:"scale"`
 		}(in))
+	}
+	return out
+}
+
+// scoreComments returns the cross-validated score of the pipeline and of each member of an ensemble.
+func scoreComments(found *auto.Result) map[string]string {
+	text := func(score, deviation float64) string {
+		return fmt.Sprintf("%s %.4g ± %.2g in cross-validation", found.Score, score, deviation)
+	}
+	out := map[string]string{"": text(found.Chosen.Score-found.Optimism, found.Chosen.StdError)}
+	times := map[string]int{}
+	for _, e := range found.Leaderboard {
+		if !e.Chosen {
+			continue
+		}
+		name := strings.ReplaceAll(e.Recipe, " ", "_")
+		out[name] = text(e.Score, e.StdError)
+		if times[name]++; times[name] > 1 { // their order in the ensemble is unknown
+			delete(out, name)
+		}
 	}
 	return out
 }

@@ -18,6 +18,8 @@ type outputs struct {
 	result  Result
 	started time.Time
 	auto    bool // whether package auto chooses the pipeline
+	// comments are those of the experiment file, by name of the member of an ensemble; "" for the pipeline.
+	comments map[string]string
 
 	folder *files.Folder // nil before open
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 )
 
-// Try runs shard i of n, from 0, of the fits of a search and returns their scores as a journal.
+// SearchShard runs shard i of n, from 0, of the fits of a search and returns their scores as a journal.
 // [gridsearch.MergeJournals] merges the journals of all shards for Options.SearchJournal. Each call
 // reads all rows.
-func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, err error) {
+func (o Options) SearchShard(ctx context.Context, spec Spec, i, n int) (journal []byte, err error) {
 	if spec.Search == nil {
 		return nil, errors.New("experiment: the experiment must have a search")
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/bochner-ml/bochner/datasets/arrow" // read by the complete command
 	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 )
 

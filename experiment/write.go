@@ -21,7 +21,11 @@ func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec,
 	}); err != nil {
 		return err
 	}
-	resolved, err := spec.Encode(filepath.Join(data.spec.Output.Dir, name))
+	file := filepath.Join(data.spec.Output.Dir, name)
+	resolved, err := spec.Encode(file)
+	if out.auto { // a file to continue from
+		resolved, err = spec.EncodeBrief(file, out.comments)
+	}
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,7 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/datasets"
-	_ "github.com/bochner-ml/bochner/datasets/arrow"   // experiments read every format
-	_ "github.com/bochner-ml/bochner/datasets/parquet" // experiments read every format
+	_ "github.com/bochner-ml/bochner/datasets/parquet" // experiments read it
 	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 )

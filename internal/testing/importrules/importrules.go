@@ -59,7 +59,7 @@ var Allowed = map[string][]string{
 	// scores of a classifier to probabilities
 	"estimator/internal/calibration": {"graph", "estimator/internal/monotone", "model"},
 	"estimator/internal/threshold":   {}, // where to cut the scores of two classes
-	"datasets/pass":                  {"datasets", "model", "param"},
+	"datasets/pass":                  {"internal/codec/archive", "datasets", "model", "param"},
 	// the steps that packages declare
 	"internal/spec/registry": {"model"},
 
@@ -81,7 +81,7 @@ var Allowed = map[string][]string{
 	"datasets/jsonl":    {"datasets", "datasets/internal/...", "internal/codec/jsonscan"},
 	"datasets/arff":     {"datasets", "datasets/internal/..."},
 	"datasets/npy":      {"datasets", "datasets/internal/..."},
-	"datasets/parquet":  {"internal/rows/formats", "datasets", "datasets/internal/..."},
+	"datasets/parquet":  {"internal/rows/formats", "datasets", "datasets/internal/...", "internal/runtime/memory"},
 	"datasets/arrow":    {"internal/rows/formats", "datasets", "datasets/internal/..."},
 	"internal/rows/reader": {"internal/rows/rowfile", "datasets", "internal/rows/formats", "datasets/arff",
 		"datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/runtime/files", "param"},
@@ -97,8 +97,8 @@ var Allowed = map[string][]string{
 	"datasets/internal/text":   {"datasets", "datasets/internal/steady"},
 	"datasets/internal/steady": {"internal/rows/rowfile", "datasets"},
 	// imported by programs explicitly
-	"internal/rows/formats":    {"datasets"},
-	"datasets/internal/arrays": {"datasets/internal/table", "internal/runtime/memory"}, // by arrow-go
+	"internal/rows/formats":   {"datasets"},
+	"datasets/internal/guard": {"internal/runtime/memory"},
 	"datasets/internal/table": {"datasets", "datasets/internal/steady", "datasets/internal/text",
 		"internal/rows/structrows", "matrices"},
 

@@ -1,6 +1,4 @@
-// Package arrays converts arrays of Apache Arrow to the values of columns. Parquet, Arrow's files and streams, and
-// records in memory are read through it.
-package arrays
+package arrow
 
 import (
 	"strconv"
@@ -10,11 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// TypeOf returns the column type of Arrow type t, or Unreadable if t is not supported.
-func TypeOf(t arrow.DataType) table.Type {
+// typeOf returns the column type of Arrow type t, or Unreadable if t is not supported.
+func typeOf(t arrow.DataType) table.Type {
 	switch t := storage(t).(type) {
 	case *arrow.DictionaryType:
-		return TypeOf(t.ValueType)
+		return typeOf(t.ValueType)
 	case *arrow.BooleanType:
 		return table.Booleans
 	case arrow.BinaryDataType, arrow.BinaryViewDataType:
@@ -52,8 +50,8 @@ var names = map[arrow.Type]string{
 	arrow.FIXED_SIZE_LIST: "fixed-size list", arrow.RUN_END_ENCODED: "run-end encoded",
 }
 
-// NameOf names a type in errors.
-func NameOf(t arrow.DataType) string {
+// nameOf names a type in errors.
+func nameOf(t arrow.DataType) string {
 	t = storage(t)
 	if d, ok := t.(*arrow.DictionaryType); ok {
 		t = d.ValueType
@@ -64,9 +62,9 @@ func NameOf(t arrow.DataType) string {
 	return t.Name()
 }
 
-// ColumnPath is where the values of a column of rows are: in a column of the schema, or at one
+// columnPath is where the values of a column of rows are: in a column of the schema, or at one
 // place of its lists of one size.
-type ColumnPath struct {
+type columnPath struct {
 	Column  int
 	Element int
 	Size    int // of the lists; 0 for none
@@ -75,22 +73,22 @@ type ColumnPath struct {
 // maxElements bounds the columns that a list of one size becomes.
 const maxElements = 1 << 16
 
-// Columns lists the columns of a schema. A fixed-size list v of numbers is the columns v_0, v_1, …
-func Columns(s *arrow.Schema) (typed []table.TypedColumn, places []ColumnPath) {
+// columnsOf lists the columns of a schema. A fixed-size list v of numbers is the columns v_0, v_1, …
+func columnsOf(s *arrow.Schema) (typed []table.TypedColumn, places []columnPath) {
 	for k, f := range s.Fields() {
 		if l, ok := storage(f.Type).(*arrow.FixedSizeListType); ok && l.Len() > 0 && l.Len() <= maxElements {
 			of := storage(l.Elem())
-			if t := TypeOf(of); (t == table.Numbers || t == table.Booleans) && of.ID() != arrow.DICTIONARY &&
+			if t := typeOf(of); (t == table.Numbers || t == table.Booleans) && of.ID() != arrow.DICTIONARY &&
 				of.ID() != arrow.NULL {
 				for i := range int(l.Len()) {
-					typed = append(typed, table.TypedColumn{Name: f.Name + "_" + strconv.Itoa(i), Type: t, TypeName: NameOf(l)})
-					places = append(places, ColumnPath{k, i, int(l.Len())})
+					typed = append(typed, table.TypedColumn{Name: f.Name + "_" + strconv.Itoa(i), Type: t, TypeName: nameOf(l)})
+					places = append(places, columnPath{k, i, int(l.Len())})
 				}
 				continue
 			}
 		}
-		typed = append(typed, table.TypedColumn{Name: f.Name, Type: TypeOf(f.Type), TypeName: NameOf(f.Type)})
-		places = append(places, ColumnPath{Column: k})
+		typed = append(typed, table.TypedColumn{Name: f.Name, Type: typeOf(f.Type), TypeName: nameOf(f.Type)})
+		places = append(places, columnPath{Column: k})
 	}
 	return typed, places
 }

@@ -1,4 +1,4 @@
-package arrays
+package arrow
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// Decoder converts the arrays of a column, chunk by chunk.
-type Decoder struct {
-	ColumnPath
+// decoder converts the arrays of a column, chunk by chunk.
+type decoder struct {
+	columnPath
 	As   table.Type
 	Name string
 
@@ -31,7 +31,7 @@ type Decoder struct {
 }
 
 // Decode writes the values of an array, up to the capacity of v.
-func (d *Decoder) Decode(a arrow.Array, v *table.Values) error {
+func (d *decoder) Decode(a arrow.Array, v *table.Values) error {
 	a = storageArray(a)
 	if c, ok := a.(*array.Dictionary); ok {
 		return d.decodeCodes(c, v)
@@ -66,7 +66,7 @@ func storageArray(a arrow.Array) arrow.Array {
 	return a
 }
 
-func (d *Decoder) decodeNumbers(a arrow.Array, out []float64) error {
+func (d *decoder) decodeNumbers(a arrow.Array, out []float64) error {
 	if d.Size == 0 {
 		return numbers(a, 0, 1, out)
 	}
@@ -243,7 +243,7 @@ func appendString(dst []byte, a arrow.Array, i int) []byte {
 }
 
 // decodeCodes decodes values that are codes of a dictionary.
-func (d *Decoder) decodeCodes(a *array.Dictionary, v *table.Values) error {
+func (d *decoder) decodeCodes(a *array.Dictionary, v *table.Values) error {
 	values := a.Dictionary()
 	if err := d.updateDictionary(storageArray(values)); err != nil {
 		return fmt.Errorf("its dictionary: %w", err)
@@ -300,12 +300,12 @@ func codes(a *array.Dictionary, out []int32, n int) error {
 }
 
 // updateDictionary reads the values of a dictionary that are not known yet.
-func (d *Decoder) updateDictionary(values arrow.Array) error {
+func (d *decoder) updateDictionary(values arrow.Array) error {
 	if d.of == values.Data() {
 		return nil
 	}
 	d.of = nil
-	inner := Decoder{As: d.As}
+	inner := decoder{As: d.As}
 	n := values.Len()
 	switch d.As {
 	case table.Numbers:
@@ -330,7 +330,7 @@ func (d *Decoder) updateDictionary(values arrow.Array) error {
 
 // addStrings reads the strings of a dictionary. A dictionary that extends the previous one reuses
 // it.
-func (d *Decoder) addStrings(values arrow.Array) {
+func (d *decoder) addStrings(values arrow.Array) {
 	for i := range values.Len() {
 		if d.buffer = d.buffer[:0]; values.IsValid(i) { // a missing value is an empty text
 			d.buffer = appendString(d.buffer, values, i)

@@ -1,4 +1,5 @@
-package arrays
+// Package guard bounds what decoders of binary files allocate, and makes their panics errors.
+package guard
 
 import (
 	"errors"
@@ -7,8 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	arrow "github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
@@ -16,7 +15,6 @@ import (
 // which [Recover] converts to an error, before too much is allocated: a few bytes can declare a
 // page of gigabytes.
 type MemoryLimit struct {
-	arrow.GoAllocator
 	held atomic.Int64 // bytes of large pieces
 }
 
@@ -26,35 +24,31 @@ const (
 	perByte    = 3
 )
 
-// Allocate returns size bytes.
-func (g *MemoryLimit) Allocate(size int) []byte {
-	g.reserve(size)
-	return g.GoAllocator.Allocate(size)
-}
-
-// Reallocate returns size bytes that start with the content of b.
-func (g *MemoryLimit) Reallocate(size int, b []byte) []byte {
-	if size > cap(b) {
-		g.reserve(size)
-		g.Free(b)
-	}
-	return g.GoAllocator.Reallocate(size, b)
-}
-
-// Free subtracts b from the allocated memory.
-func (g *MemoryLimit) Free(b []byte) {
-	if cap(b) >= largePiece {
-		g.held.Add(-int64(cap(b)))
-	}
-}
-
-func (g *MemoryLimit) reserve(size int) {
+// Reserve adds a piece of the given size to the allocated memory.
+func (m *MemoryLimit) Reserve(size int) {
 	if size < largePiece {
 		return
 	}
-	if err := memory.Check(perByte * g.held.Add(int64(size))); err != nil {
+	if err := memory.Check(perByte * m.held.Add(int64(size))); err != nil {
 		panic(fmt.Errorf("%s unpacked: %w", memory.Size(int64(size)), err))
 	}
+}
+
+// Release subtracts a piece of the given size from the allocated memory.
+func (m *MemoryLimit) Release(size int) {
+	if size >= largePiece {
+		m.held.Add(-int64(size))
+	}
+}
+
+// Resize returns a buffer of n bytes, b if it has them.
+func (m *MemoryLimit) Resize(b []byte, n int) []byte {
+	if n > cap(b) {
+		m.Release(cap(b))
+		m.Reserve(n)
+		b = make([]byte, n)
+	}
+	return b[:n]
 }
 
 // Damaged returns the error of a decoder for the content of a file. It replaces the text of a

@@ -1,4 +1,4 @@
-package arrays
+package guard
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func TestGuard(t *testing.T) {
 	g := &MemoryLimit{}
 	allocate := func(size int) (b []byte, err error) {
 		defer Recover(&err)
-		return g.Allocate(size), nil
+		return g.Resize(nil, size), nil
 	}
 	for range 1000 { // small ones do not count
 		if _, err := allocate(1000); err != nil {
@@ -35,7 +35,7 @@ func TestGuard(t *testing.T) {
 	}
 	g = &MemoryLimit{}
 	g.held.Store(int64(cap(one)))
-	g.Free(one)
+	g.Release(cap(one))
 	if _, err := allocate(100 << 20); err != nil {
 		t.Errorf("100 MB after as much was freed: %v", err)
 	}
