@@ -74,10 +74,7 @@ func (p *parts) Next(used table.Part) (table.Part, error) {
 	}
 	t, _ := used.(*part)
 	if t == nil {
-		t = &part{}
-	}
-	if t.file != p.file { // t may have been used for another file
-		t.file, t.scan = p.file, p.file.scanner()
+		t = &part{file: p.file, scan: p.file.scanner()}
 	}
 	t.tail = nil
 	t.buf = append(slices.Grow(t.buf[:0], max(p.size, len(p.rest))), p.rest...)
@@ -177,9 +174,6 @@ func (p *parts) cutAfterComments(b []byte) (last int) {
 	}
 	return last
 }
-
-// SetLine does nothing: parts are of one file.
-func (t *part) SetLine(int) {}
 
 // Independent reports whether the records can be read before it is their turn.
 func (t *part) Independent() bool { return t.tail == nil }

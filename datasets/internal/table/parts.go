@@ -34,9 +34,7 @@ type Part interface {
 	// Records calls yield for every record until the first error, which it returns with the number
 	// of lines. Line numbers start after before.
 	Records(ctx context.Context, before int, yield func(r *Record) error) (lines int, err error)
-	// SetLine sets the number of lines before the part.
-	SetLine(before int)
-	// Independent reports whether the part can be read before SetLine; if not, it is read only
+	// Independent reports whether the part can be read before its turn; if not, it is read only
 	// once.
 	Independent() bool
 	// Fraction returns the approximate fraction of the file up to the end of the part; 0 if
@@ -132,7 +130,6 @@ func (t *partReader) finish(w *partTask) error {
 	if w.end != nil {
 		return w.end
 	}
-	w.part.SetLine(t.before)
 	lines, err := t.collect(w, t.before)
 	t.before += lines
 	return err

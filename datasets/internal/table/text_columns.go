@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
@@ -31,7 +30,7 @@ func (t textFile) ColumnForm() ColumnForm {
 func (t textFile) Read(ctx context.Context, requests []ColumnRequest) (Cursor, error) {
 	form := t.Form()
 	c := &textCursor{file: t, form: form, requests: requests, content: true, byColumn: make([][]int, len(form.Columns)),
-		collect: make([]atomic.Bool, len(requests)), ready: make(chan *recordBatch), done: make(chan struct{}, 1)}
+		ready: make(chan *recordBatch), done: make(chan struct{}, 1)}
 	for k, r := range requests {
 		c.content = c.content && r.Content
 		c.at = append(c.at, r.Column)
@@ -55,11 +54,10 @@ type textCursor struct {
 	file     textFile
 	form     Form
 	requests []ColumnRequest
-	content  bool          // whether no number needs to be known
-	at       []int         // columns by request
-	byColumn [][]int       // requests by column
-	dense    []int         // requests with a value in each row
-	collect  []atomic.Bool // by request: whether numbers are strings too, because the column is categorical
+	content  bool    // whether no number needs to be known
+	at       []int   // columns by request
+	byColumn [][]int // requests by column
+	dense    []int   // requests with a value in each row
 	ctx      context.Context
 	cancel   context.CancelFunc
 	ready    chan *recordBatch
@@ -72,7 +70,7 @@ type textCursor struct {
 
 // run passes batches to the consumer.
 func (c *textCursor) run() error {
-	if r, ok := splittable(c.file.Reader); ok && !c.file.ordered {
+	if r, ok := c.file.Reader.(Splittable); ok && !c.file.ordered {
 		return readParts(c.ctx, r, func() partResult { return c.newBatch() }, func(w *partTask, before int) (lines int,
 			err error) {
 			b := w.result.(*recordBatch)
@@ -128,6 +126,9 @@ func (c *textCursor) Next(maxRows int) (int, error) {
 	return c.rows, nil
 }
 
+// line returns the line of current row i.
+func (c *textCursor) line(i int) int { return c.batch.base + c.batch.lines[c.from+i] }
+
 // release returns the batch.
 func (c *textCursor) release() {
 	if c.batch != nil {
@@ -148,7 +149,7 @@ func (c *textCursor) Close() error {
 // Decode sets v to a view of the batch.
 func (c *textCursor) Decode(k int, v *Values) error {
 	b, col := c.batch, &c.batch.columns[k]
-	if c.collect[k].Load() && !col.strings && col.others < b.rows {
+	if c.requests[k].collect.Load() && !col.strings && col.others < b.rows {
 		if err := b.reread(k); err != nil {
 			return err
 		}
@@ -224,7 +225,7 @@ func (b *recordBatch) begin() {
 	b.lines, b.weights, b.cells = b.lines[:0], b.weights[:0], b.cells[:0]
 	for k := range b.columns {
 		col := &b.columns[k]
-		col.strings, col.others = b.requests[k].As == Strings || b.collect[k].Load(), 0
+		col.strings, col.others = b.requests[k].As == Strings || b.requests[k].collect.Load(), 0
 		b.strings = b.strings || col.strings
 		col.codes, col.rows, col.numbers = col.codes[:0], col.rows[:0], col.numbers[:0]
 		if col.dictionary != nil && len(col.dictionary.Strings) > 0 || col.dictionary == nil && col.strings {
