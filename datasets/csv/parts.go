@@ -74,7 +74,10 @@ func (p *parts) Next(used table.Part) (table.Part, error) {
 	}
 	t, _ := used.(*part)
 	if t == nil {
-		t = &part{file: p.file, scan: p.file.scanner()}
+		t = &part{}
+	}
+	if t.file != p.file { // t may have been used for another file
+		t.file, t.scan = p.file, p.file.scanner()
 	}
 	t.tail = nil
 	t.buf = append(slices.Grow(t.buf[:0], max(p.size, len(p.rest))), p.rest...)

@@ -26,9 +26,10 @@ func (emptyFile) Unwrap() error { return rowsource.ErrNoRows }
 // OpenAll opens text files and returns the rows of all as [Load] does.
 func OpenAll(ctx context.Context, paths []string, open func(path string) (Reader, error), roles datasets.Roles,
 	maxBytes int64) (datasets.Source, error) {
+	spare := newSpare()
 	c, err := OpenAllColumns(paths, func(path string) (Columnar, error) {
 		r, err := open(path)
-		return textFile{r, roles.OnInvalid != nil}, err
+		return textFile{r, roles.OnInvalid != nil, spare}, err
 	})
 	if err != nil {
 		return nil, err

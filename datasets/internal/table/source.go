@@ -21,7 +21,7 @@ import (
 // source. It stores the rows if they need at most maxBytes and one pass suffices to encode
 // them. The source then does not read them again, and [datasets.ReadAll] does not copy them.
 func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (datasets.Source, error) {
-	return openSource(ctx, textFile{r, roles.OnInvalid != nil}, roles, maxBytes)
+	return openSource(ctx, textFile{r, roles.OnInvalid != nil, newSpare()}, roles, maxBytes)
 }
 
 // OpenColumns infers the schema of the columns of r, unless the roles contain one, and returns the

@@ -15,8 +15,12 @@ import (
 // if the reader is [Splittable] and no invalid record is skipped.
 type textFile struct {
 	Reader
-	ordered bool // whether records must be read in order
+	ordered bool       // whether records must be read in order
+	spare   *sync.Pool // of tasks, for all passes and files
 }
+
+// newSpare returns the tasks of files.
+func newSpare() *sync.Pool { return &sync.Pool{New: func() any { return &partTask{} }} }
 
 func (t textFile) ColumnForm() ColumnForm {
 	form := t.Form()
@@ -71,16 +75,7 @@ type textCursor struct {
 // run passes batches to the consumer.
 func (c *textCursor) run() error {
 	if r, ok := c.file.Reader.(Splittable); ok && !c.file.ordered {
-		return readParts(c.ctx, r, func() partResult { return c.newBatch() }, func(w *partTask, before int) (lines int,
-			err error) {
-			b := w.result.(*recordBatch)
-			b.base, b.part, lines = before, w.part, w.lines
-			if w.err != nil {
-				b.begin()
-				lines, err = w.part.Records(c.ctx, before, b.add)
-			}
-			return lines, cmp.Or(c.pass(b), err)
-		})
+		return readParts(c.ctx, r, c)
 	}
 	b := c.newBatch()
 	b.begin()
@@ -92,6 +87,18 @@ func (c *textCursor) run() error {
 		return c.pass(b)
 	})
 	return cmp.Or(c.pass(b), err)
+}
+
+// collect passes the records of a part that starts after the given number of lines, and returns the
+// number of its own.
+func (c *textCursor) collect(w *partTask, before int) (lines int, err error) {
+	b := w.result
+	b.base, b.part, lines = before, w.part, w.lines
+	if w.err != nil {
+		b.begin()
+		lines, err = w.part.Records(c.ctx, before, b.add)
+	}
+	return lines, cmp.Or(c.pass(b), err)
 }
 
 // Bounds of a batch of records that are read in order.
