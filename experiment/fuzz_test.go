@@ -62,6 +62,14 @@ func FuzzParse(f *testing.F) {
 		if !bytes.Equal(written, twice) || !reflect.DeepEqual(s.Data, again.Data) {
 			t.Fatalf("another spec:\n%s\n%s", written, twice)
 		}
+		short, err := brief(s, "fuzz/spec.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err = Parse(context.Background(), "fuzz/spec.yaml", short)
+		if err != nil || !reflect.DeepEqual(s.Data, again.Data) {
+			t.Fatalf("another spec, or %v:\n%s", err, short)
+		}
 	})
 }
 

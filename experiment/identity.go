@@ -27,7 +27,7 @@ type digests = struct {
 func digestsOf(ctx context.Context, spec Spec) (sum digests, err error) {
 	data := spec.Data
 	if data.Dataset != "" {
-		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
+		sum.Train, sum.Test, err = (builtin.Info{Name: data.Dataset}).SHA256()
 		return sum, err
 	}
 	train, test := data.Where()

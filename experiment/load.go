@@ -52,7 +52,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 			return nil, err
 		}
 	}
-	if err := out.open(ctx, spec, o.Force); err != nil {
+	if err := out.open(spec, o.Force); err != nil {
 		return nil, err
 	}
 	data.spec = spec

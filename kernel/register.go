@@ -43,8 +43,8 @@ func Register(name Name, f Func) error {
 	return nil
 }
 
-// Registered returns the names of the kernels of [Register], in alphabetical order.
-func Registered() []Name {
+// registered returns the names of the kernels of [Register], in alphabetical order.
+func registered() []Name {
 	own.RLock()
 	defer own.RUnlock()
 	return slices.Sorted(maps.Keys(own.funcs))
@@ -67,7 +67,7 @@ func withRegistered(list []string) []string {
 	if !slices.Contains(list, string(Precomputed)) {
 		return list
 	}
-	for _, n := range Registered() {
+	for _, n := range registered() {
 		list = append(slices.Clip(list), string(n))
 	}
 	return list

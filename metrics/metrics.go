@@ -214,8 +214,8 @@ var registry = slices.Concat(classificationMetrics, averagedMetrics(), rankingMe
 // All returns all metrics in a fixed order, classification first.
 func All() []Metric { return slices.Clone(registry) }
 
-// Names returns the names of [All] in the same order.
-func Names() []string {
+// names returns the names of all metrics.
+func names() []string {
 	names := make([]string, len(registry))
 	for i, m := range registry {
 		names[i] = m.Name
@@ -244,7 +244,7 @@ func ByName(name string) (Metric, error) {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return Metric{}, fmt.Errorf("metrics: unknown metric %q%s Known metrics: %s; losses also with the prefix neg_",
-		name, hint, strings.Join(Names(), ", "))
+		name, hint, strings.Join(names(), ", "))
 }
 
 func find(name string) (Metric, bool) {

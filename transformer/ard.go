@@ -94,7 +94,7 @@ import (
 type ARD struct {
 	Kernel    kernel.Name // a kernel of [RFF], or a kernel of columns
 	Nu        float64     // ν of the matern kernel
-	Alpha     float64     // α of the rational_quadratic kernel
+	Shape     float64     // a of the rational_quadratic kernel
 	Features  int         // D, even
 	Rows      int         // maximum size of the sample
 	Steps     int         // gradient steps
@@ -111,7 +111,7 @@ type ARD struct {
 // NewARD returns the spec with the gaussian kernel, 600 features, and 70 steps on 3000 rows; 2000 with the exact
 // kernel.
 func NewARD() ARD {
-	return ARD{Kernel: "gaussian", Nu: 1.5, Alpha: 1, Features: 600, Rows: 3000, Steps: 70, Restarts: 1, Power: 1,
+	return ARD{Kernel: "gaussian", Nu: 1.5, Shape: 1, Features: 600, Rows: 3000, Steps: 70, Restarts: 1, Power: 1,
 		Objective: "evidence", Solve: "features", Part: 2000, Groups: "none"}
 }
 
@@ -120,7 +120,7 @@ func NewARD() ARD {
 func (s *ARD) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the gaussian process", spectral.FourierKernels...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
@@ -167,7 +167,7 @@ func (s ARD) products() []kernel.Summand {
 		return list
 	}
 	return []kernel.Summand{{Weight: 1, Product: []kernel.Term{{Kernel: s.Kernel, Columns: []string{"rest"}, Nu: s.Nu,
-		Shape: s.Alpha}}}}
+		Shape: s.Shape}}}}
 }
 
 // termsOf returns the terms of all products.
@@ -251,7 +251,7 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	if err := memory.Check(s.bytes(float64(n), float64(d), 0)); err != nil {
 		return evidence.Result{}, err
 	}
-	kernel, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
+	kernel, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	gamma, err := kernel.MedianGamma(ctx, rows.X, s.Seed)
 	if err != nil {
 		return evidence.Result{}, err

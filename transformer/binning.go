@@ -91,17 +91,7 @@ type Binning struct {
 	Inputs       int          // k, the number of inputs of each grid; 0 for all
 	InputWeights string       // weights of the inputs in the draw: uniform or scales
 	Seed         uint64
-	Custom       *CustomPitch // pitch distribution if Kernel is "custom"
-}
-
-// CustomPitch is the pitch distribution of a kernel Π_j k(Δ_j), where k is convex on Δ > 0,
-// decreases to 0, and has k(0) = 1. Its γ divides the pitches: k_γ(Δ) = k(γΔ). A model file contains
-// the drawn grids but not the functions.
-type CustomPitch struct {
-	// Pitch draws δ > 0 from p(δ) = δ·k″(δ). It must use rng as its only source of randomness.
-	Pitch func(rng *rand.Rand) float64
-	// Exact returns k of one difference. It is used by diagnostics only and may be nil.
-	Exact func(delta float64) float64
+	Custom       *CustomKernel // pitch distribution if Kernel is "custom"
 }
 
 // binColumns adapts [Binning].Columns to a parameter.
@@ -184,7 +174,7 @@ func (s *Binning) Params(l *param.List) {
 // no bins.
 type pitchKernel struct {
 	name   *string
-	custom *CustomPitch
+	custom *CustomKernel
 }
 
 func (k pitchKernel) Set(plain any) error {
@@ -524,14 +514,14 @@ type FittedBinning struct {
 }
 
 // resolveKernel resolves kernelName and reports whether the kernel is known.
-func (f *FittedBinning) resolveKernel(custom *CustomPitch) bool {
+func (f *FittedBinning) resolveKernel(custom *CustomKernel) bool {
 	k, ok := spectral.BinningKernel(f.kernelName)
 	if f.kernelName == "custom" {
 		k, ok = spectral.Kernel{Power: 1, L1: true}, true
 		if custom != nil {
 			k.Pitch = func(rng *rand.Rand) float64 { return 1 / custom.Pitch(rng) }
 			if custom.Exact != nil {
-				k.Exact = spectral.Product(custom.Exact)
+				k.Exact = custom.Exact
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func (s Impute) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source. It makes one pass, or several for medians.
 func (s Impute) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the first pass. Only medians need more.

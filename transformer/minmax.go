@@ -57,7 +57,7 @@ func (s MinMax) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source. It makes one pass.
 func (s MinMax) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which computes minima and maxima.

@@ -48,7 +48,7 @@ func (s OneHot) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source. It makes one pass.
 func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which counts categories.

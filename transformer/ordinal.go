@@ -42,7 +42,7 @@ func (s Ordinal) Fit(ctx context.Context, data datasets.Set) (Transformer, error
 
 // FitSource is Fit over a source. It makes one pass.
 func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which checks the rows.

@@ -65,7 +65,7 @@ func (s Quantile) Fit(ctx context.Context, data datasets.Set) (Transformer, erro
 
 // FitSource is Fit over a source. It makes several passes if there are many rows.
 func (s Quantile) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the first pass, which counts; the later ones select.

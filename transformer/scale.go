@@ -185,9 +185,6 @@ func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema {
 // fittedScale is a fitted [Scale].
 type fittedScale struct{ factors []float64 }
 
-// Factors returns the factor of each column.
-func (f *fittedScale) Factors() []float64 { return slices.Clone(f.factors) }
-
 // Transform returns the scaled rows of X, sparse where X is.
 func (f *fittedScale) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return f.products().Transform(ctx, X)

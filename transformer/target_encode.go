@@ -133,7 +133,7 @@ func (s TargetEncode) FitTransform(ctx context.Context, data datasets.Set) (Tran
 
 // FitSource is Fit over a source. It makes one pass.
 func (s TargetEncode) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which sums the targets of every category in each fold.

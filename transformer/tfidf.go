@@ -172,7 +172,7 @@ func (s TFIDF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) 
 
 // FitSource is Fit over a source, which it reads once.
 func (s TFIDF) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start begins the one pass, which counts terms.

@@ -203,7 +203,7 @@ func TestResume(t *testing.T) {
 func TestPasses(t *testing.T) {
 	j := rows(t)
 	j.Passes = 2
-	if _, err := run(t, j); err == nil || !strings.Contains(err.Error(), ErrPasses.Error()) {
+	if _, err := run(t, j); err == nil || !strings.Contains(err.Error(), errPasses.Error()) {
 		t.Fatal(err)
 	}
 	j.Passes = 5

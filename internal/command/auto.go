@@ -27,7 +27,6 @@ type autoCommand struct {
 	Exportable bool     `help:"Try only models that bochner export supports."`
 	Seed       uint64   `help:"Seed of all random draws."`
 	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Output directory. Default: runs/NAME of the data."`
-	MLflow     string   `name:"mlflow" placeholder:"URL" help:"MLflow server to log the run to, as output.mlflow in an experiment file."`
 	Force      bool     `short:"f" help:"Overwrite the results of a different run in the directory and restart."`
 }
 
@@ -59,7 +58,7 @@ func (c autoCommand) Run(s *session) error {
 		Candidates: c.Candidates,
 		Exportable: c.Exportable,
 		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
-		MLflow: c.MLflow, OnWarning: s.warn,
+		OnWarning: s.warn,
 	})
 	end()
 	if err != nil {

@@ -84,7 +84,7 @@ func TestManual(t *testing.T) {
 func TestRoff(t *testing.T) {
 	for text, want := range map[string]string{
 		".csv":         `\&.csv`,
-		"'a'":          `\&'a\(aq`,
+		"'a'":          `\&\(aqa\(aq`,
 		"a.b":          "a.b",
 		`written \,`:   `written \e,`,
 		"--set γ=1e-3": `\-\-set \[u03B3]=1e\-3`,

@@ -85,9 +85,6 @@ func showSimpler(out io.Writer, r experiment.Result) {
 // showFiles prints the written files and the tracking address of the run.
 func showFiles(out io.Writer, r experiment.Result) {
 	printf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
-	if r.MLflow != nil {
-		printf(out, "logged:  %s\n", r.MLflow.URL)
-	}
 }
 
 // showFound prints the sizes of clusters and the shares of anomalies.

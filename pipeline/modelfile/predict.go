@@ -90,7 +90,7 @@ func (m *Model) Score(ctx context.Context, data datasets.Set, names ...string) (
 		in.Costs = metricinput.Costs(p.Spec(), in.ClassNames)
 	}
 	if slices.ContainsFunc(list, func(metric metrics.Metric) bool { return !metric.IsSupervised() }) {
-		in.Rows = metrics.Standardize(aligned)
+		in = in.WithRows(aligned)
 	}
 	out := make(map[string]float64, len(list))
 	for _, metric := range list {

@@ -161,9 +161,9 @@ func TestDecodeErrors(t *testing.T) {
 			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, powered_exponential or a kernel of columns, as {product: [{columns: rest, kernel: gaussian}]}, got "Gaussian" (did you mean gaussian?)`},
 		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
 		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
-			"alpha, exponent, seed, got [1]"},
+			"shape, exponent, seed, got [1]"},
 		{"- rff: wide\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
-			`alpha, exponent, seed, got "wide"`},
+			`shape, exponent, seed, got "wide"`},
 		{"- rff: {gamma: !secret 1}\n- ridge",
 			"a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
 		{"- rff: {[1]: 1}\n- ridge", "a.yaml:1:9: pipeline.rff: a key that is no word"},

@@ -13,11 +13,12 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Try restores a step of the type of fitted from a; if that succeeds, it maps the data and queries width and
-// schema. Errors are allowed; a panic fails the test.
-func Try(t *testing.T, a *archive.Archive, fitted transformer.Transformer, data datasets.Set) {
+// TryDamaged restores a step of the type of fitted from a copy of a with one to three random changes: an entry
+// removed, a scalar or number replaced by another value or type, or an array truncated, extended or reshaped.
+// If that succeeds, it maps the data and queries width and schema. Errors are allowed; a panic fails the test.
+func TryDamaged(t *testing.T, a *archive.Archive, fitted transformer.Transformer, data datasets.Set, rng *rand.Rand) {
 	t.Helper()
-	try(t, a, fitted, data)
+	try(t, damaged(a, rng), fitted, data)
 }
 
 func try(t reporter, a *archive.Archive, fitted transformer.Transformer, data datasets.Set) {
@@ -43,9 +44,8 @@ func try(t reporter, a *archive.Archive, fitted transformer.Transformer, data da
 	}
 }
 
-// Damaged returns a copy of a with one to three random changes: an entry removed, a scalar or
-// number replaced by another value or type, or an array truncated, extended or reshaped.
-func Damaged(a *archive.Archive, rng *rand.Rand) *archive.Archive {
+// damaged returns a copy of a with one to three random changes.
+func damaged(a *archive.Archive, rng *rand.Rand) *archive.Archive {
 	a = copyArchive(a)
 	for range 1 + rng.IntN(3) {
 		scalars, arrays := names(a.Scalars), names(a.Arrays)

@@ -479,7 +479,7 @@ func survivesDamagedFile(s *suite) {
 	a := s.record(f)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		try(s, Damaged(a, rng), f, s.Data)
+		try(s, damaged(a, rng), f, s.Data)
 	}
 	try(s, &archive.Archive{}, f, s.Data)
 }

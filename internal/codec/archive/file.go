@@ -53,6 +53,18 @@ func (a *Archive) Size() int {
 	return n
 }
 
+// AnySpec replaces the spec in the state of a pass, so that a pass of any spec restores it.
+const AnySpec = "adopted"
+
+// ReplaceSpecs sets the specs in the state of a pass to [AnySpec].
+func (a *Archive) ReplaceSpecs() {
+	for name := range a.Scalars {
+		if name == "spec" || strings.HasSuffix(name, "/spec") {
+			a.Scalars[name] = AnySpec
+		}
+	}
+}
+
 // UncheckedCount is the largest count that is allowed regardless of the size of the state.
 const UncheckedCount = 1 << 20
 

@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/experiment/mlflow"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/kernel"
@@ -53,11 +52,6 @@ func crossCheck(d *decoder) {
 		}
 		d.problem(at, "data.csv.thousands", param.FieldError{Value: c.Thousands,
 			Constraint: "different from data.csv.decimal"})
-	}
-	if address := d.spec.Output.MLflow; address != "" {
-		if _, err := mlflow.ParseAddress(address); err != nil { // without the value, which may contain a password
-			d.errs = append(d.errs, d.spec.Locate("output.mlflow", param.FieldError{Problem: err.Error()}))
-		}
 	}
 	if n := nested(d.spec.Pipeline.Estimator); n > maxNested {
 		d.errs = append(d.errs, d.spec.Locate("pipeline",

@@ -250,16 +250,12 @@ func (s *CV) Params(l *param.List) {
 
 // Output names the outputs.
 type Output struct {
-	Dir    string
-	MLflow string
+	Dir string
 }
 
 // Params declares the keys of the section.
 func (s *Output) Params(l *param.List) {
 	l.String(&s.Dir, "dir", "Folder for the outputs, relative to the working directory; runs/NAME when left out.")
-	l.String(&s.MLflow, "mlflow",
-		"MLflow server to which the run is logged: http://HOST:PORT, with ?experiment=NAME where the experiment there is "+
-			"not to have the name of this one. What goes wrong there is a warning of the run.")
 }
 
 // New returns a spec with default values, without data and pipeline.

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
@@ -46,7 +47,27 @@ func Key(name, indent string) string {
 
 // Encode returns the text of a file of that name that loads as the same spec, with every default
 // written out.
-func (s Spec) Encode(file string) ([]byte, error) {
+func (s Spec) Encode(file string) ([]byte, error) { return s.encode(file, pipeyaml.Encode, nil, nil) }
+
+// EncodeBrief is Encode without values that are defaults, for readers. Comments are those of the pipeline, under "", and
+// of named members of ensembles.
+func (s Spec) EncodeBrief(file string, comments map[string]string) ([]byte, error) {
+	initial := New()
+	if s.Search != nil {
+		initial.Search = NewSearch()
+	}
+	if s.Intervals != nil {
+		initial.Intervals = NewIntervals()
+	}
+	defaults := map[string]any{}
+	for _, p := range param.All(initial) {
+		defaults[p.Path] = p.Value
+	}
+	return s.encode(file, pipeyaml.EncodeBrief, defaults, comments)
+}
+
+func (s Spec) encode(file string, write func(pipeline.Pipeline) (*yaml.Node, error), defaults map[string]any,
+	comments map[string]string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = pathsFrom(s.Data.Train, file), pathsFrom(s.Data.Test, file)
 	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return SeenFrom(file, path) })
 	s.Data.Gram = s.Data.Gram.moved(func(path string) string { return SeenFrom(file, path) })
@@ -56,26 +77,34 @@ func (s Spec) Encode(file string) ([]byte, error) {
 		var value *yaml.Node
 		switch section {
 		case "pipeline":
-			node, err := pipeyaml.Encode(s.Pipeline)
+			node, err := write(s.Pipeline)
 			if err != nil {
 				return nil, err
 			}
+			comment(node, comments)
 			value = node
 		case "search":
 			if s.Search == nil {
 				continue
 			}
-			value = s.section(section)
+			value = s.section(section, defaults)
 			s.encodeGrid(value)
 		case "intervals":
 			if s.Intervals == nil {
 				continue
 			}
-			value = s.section(section)
+			value = s.section(section, defaults)
 		default:
-			value = s.section(section)
+			value = s.section(section, defaults)
 		}
-		root.Content = append(root.Content, yamlnode.Of(section), value)
+		if value.Kind == yaml.MappingNode && len(value.Content) == 0 {
+			continue
+		}
+		key := yamlnode.Of(section)
+		if section == "pipeline" {
+			key.HeadComment = comments[""]
+		}
+		root.Content = append(root.Content, key, value)
 	}
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
@@ -84,6 +113,16 @@ func (s Spec) Encode(file string) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), encoder.Close()
+}
+
+// comment adds comments to the keys of these names.
+func comment(node *yaml.Node, comments map[string]string) {
+	for i, child := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
+			child.HeadComment = comments[child.Value]
+		}
+		comment(child, comments)
+	}
 }
 
 // SeenFrom returns a path as a file of that name has to write it.
@@ -116,19 +155,21 @@ func (s Data) Encode() (string, error) {
 		s.Drop, s.Kinds, s.Dates = nil, nil, nil
 	}
 	s.Train, s.Test, s.SQL, s.Gram, s.Dataset, s.Split = nil, nil, SQL{}, Gram{}, "", Split{}
-	text, err := yaml.Marshal(Spec{Data: s}.section("data"))
+	text, err := yaml.Marshal(Spec{Data: s}.section("data", nil))
 	return string(text), err
 }
 
-// section is the node of everything declared at or below a path.
-func (s Spec) section(path string) *yaml.Node {
+// section is the node of everything declared at or below a path that differs from the defaults, by path.
+func (s Spec) section(path string, defaults map[string]any) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, p := range param.All(s) {
-		if p.Path == path {
+		usual, known := defaults[p.Path]
+		usually := known && reflect.DeepEqual(usual, p.Value)
+		if p.Path == path && !usually {
 			return yamlnode.Of(p.Value)
 		}
 		rest, below := strings.CutPrefix(p.Path, path+".")
-		if !below || s.implied(p) {
+		if !below || s.implied(p) || usually {
 			continue
 		}
 		at := out

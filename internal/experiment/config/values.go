@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -45,9 +44,9 @@ func (s *Score) Check() error {
 	if _, err := metrics.ByName(string(*s)); err == nil {
 		return nil
 	}
-	names := metrics.Names()
-	for _, name := range slices.Clone(names) {
-		names = append(names, "neg_"+name)
+	var names []string
+	for _, m := range metrics.All() {
+		names = append(names, m.Name, "neg_"+m.Name)
 	}
 	f := param.FieldError{Constraint: s.Constraint()}
 	if near := suggest.Nearest(string(*s), names); near != "" {

@@ -73,7 +73,7 @@ func (s *sample) input(predicted []float64) (metrics.Input, error) {
 	for k, i := range s.at {
 		clusters[k] = predicted[i]
 	}
-	return metrics.Input{YPred: clusters, Rows: metrics.Standardize(all), Weights: all.Weights}, nil
+	return metrics.Input{YPred: clusters, Weights: all.Weights}.WithRows(all), nil
 }
 
 // Schema, Dims and Blocks implement [datasets.Source].

@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
-	rowprofile "github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowfile"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
@@ -143,29 +142,7 @@ func (d *draft) decide(target string) error {
 			d.inputs = append(d.inputs, c)
 		}
 	}
-	if !d.task.Unsupervised() {
-		doubtInputs(d)
-	}
 	return nil
-}
-
-// doubtInputs adds a doubt about each input that determines the target.
-func doubtInputs(d *draft) {
-	if d.goal.column == nil || len(d.sample.rows) == 0 {
-		return
-	}
-	target := d.survey.sampled(d.goal.column, d.notation, d.goal.classes != nil)
-	for k := range d.inputs {
-		c := &d.inputs[k]
-		if c.use != numeric && c.use != categorical || c.format.Unit != "" ||
-			!rowprofile.Determines(d.survey.sampled(c.profile, d.notation, c.use == categorical), target) {
-			continue
-		}
-		if c.caveat != "" {
-			c.caveat += "; "
-		}
-		c.caveat += "it determines the target: drop it unless it is known before the target"
-	}
 }
 
 // dropAmbiguous drops a column with a missing-value marker that is also the name of a class.

@@ -63,9 +63,6 @@ func (d rowOrder) detect(timeColumn, groupColumn string) error {
 		d.report("Column %s repeats: %s values in %d rows. Folds and test rows keep the rows of each together.",
 			printable(c.name), about(c.tally), c.values())
 	}
-	if d.time == "" && d.group == "" {
-		d.drift()
-	}
 	return nil
 }
 
@@ -149,28 +146,6 @@ func (d rowOrder) repeatedEntity() string {
 		}
 	}
 	return ""
-}
-
-// drift adds a doubt if inputs change from the first rows to the last ones and the rows are not
-// sorted by the target.
-func (d rowOrder) drift() {
-	const minRows, sortedByTarget, standardErrors = 100, 0.9, 5
-	p := d.goal.column
-	if d.rows < minRows || p == nil || math.Abs(p.trend.correlation()) > sortedByTarget ||
-		d.goal.classes != nil && 10*p.tally.changes < d.goal.rows {
-		return
-	}
-	least := max(minCorrelation, standardErrors/math.Sqrt(float64(d.rows)))
-	var names []string
-	for _, c := range d.inputs {
-		if c.use == numeric && math.Abs(c.trend.correlation()) > least {
-			names = append(names, printable(c.name))
-		}
-	}
-	if len(names) > 0 {
-		d.doubts = append(d.doubts, fmt.Sprintf("The last rows differ from the first ones in %s: if the rows are in the "+
-			"order of time, take split: {test: 0.2, shuffle: false} and search.cv: {kind: time}", suggest.List(names)))
-	}
 }
 
 // write writes the group column, and doubts about the order of the rows.

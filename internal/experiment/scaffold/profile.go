@@ -185,8 +185,6 @@ type distinctCounter struct {
 	counts map[uint64]*valueCount
 	before *valueCount // previous value, often repeated; nil if not counted
 	hash   uint64      // hash of the previous value
-
-	changes int // values that differ from the previous one; an upper bound if not all values are counted
 }
 
 // valueCount is a value with the number of its rows.
@@ -201,7 +199,6 @@ func (t *distinctCounter) add(value []byte) {
 		t.before.count++
 		return
 	}
-	t.changes++
 	t.before = nil
 	if uint(bits.LeadingZeros64(h)) < t.shift {
 		return

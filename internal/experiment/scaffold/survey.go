@@ -7,13 +7,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
-	rowprofile "github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
@@ -27,7 +25,6 @@ type survey struct {
 	rows    int
 	missing []string // missing-value markers that occur
 	remarks []string // problems of the file
-	sample  rowSample
 
 	controls bool // whether characters occur that are control characters in Latin-1
 
@@ -125,13 +122,9 @@ func (s *survey) scan(ctx context.Context, paths []string, format string) error 
 				}
 				return nil
 			}
-			cells := s.sample.take(s.rows, len(order))
 			s.rows++
 			for j, at := range order {
-				field := s.present(fields[at])
-				if s.columns[j].see(line, field); cells != nil {
-					cells[j] = string(field)
-				}
+				s.columns[j].see(line, s.present(fields[at]))
 			}
 			return nil
 		})
@@ -279,9 +272,6 @@ func (s *survey) read(ctx context.Context) error {
 		s.take(all, block)
 		return nil
 	})
-	if len(outside) > 0 {
-		s.sample = rowSample{} // without their values
-	}
 	if at := len(s.columns) - 1; err == nil && at >= 0 {
 		s.columns = slices.Insert(s.columns, at, outside...) // the last one may be the target
 	}
@@ -358,12 +348,6 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 	var buf []byte
 	rows, cols := block.X.Dims()
 	text := textrows.Of(block.X)
-	sampled := map[int][]string{}
-	for i := range rows {
-		if cells := s.sample.take(s.rows-rows+i, len(all)); cells != nil {
-			sampled[i] = cells
-		}
-	}
 	for j, c := range all {
 		p := &s.columns[j]
 		p.name, p.declared, p.kind = c.Name, true, c.Kind
@@ -392,9 +376,6 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 			default:
 				buf = strconv.AppendFloat(buf[:0], v, 'f', -1, 64)
 				p.see(0, buf)
-			}
-			if cells := sampled[i]; cells != nil && v == v {
-				cells[j] = string(buf)
 			}
 		}
 	}
@@ -483,66 +464,4 @@ func (s *survey) notation() int {
 		}
 	}
 	return best
-}
-
-// sampled returns the values of a column in the sample of the rows.
-func (s *survey) sampled(p *profile, notation int, categories bool) rowprofile.Variable {
-	at := slices.IndexFunc(s.columns, func(o profile) bool { return o.name == p.name })
-	out, codes := rowprofile.Variable{Categories: categories}, map[string]float64{}
-	n := reader.Notations[notation]
-	for _, row := range s.sample.rows {
-		v, text := math.NaN(), row[at]
-		if categories && text != "" {
-			if _, ok := codes[text]; !ok {
-				codes[text] = float64(len(codes))
-			}
-			v = codes[text]
-		} else if !categories {
-			if notation > 0 {
-				text = strings.Replace(strings.ReplaceAll(text, string(n.Mark()), ""), n.Decimal, ".", 1)
-			}
-			if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(number, 0) {
-				v = number
-			}
-		}
-		out.Values = append(out.Values, v)
-	}
-	return out
-}
-
-// rowSample contains evenly spaced rows as strings, "" for a missing value. Their number is bounded.
-type rowSample struct {
-	rows   [][]string
-	stride int // every such row is in the sample
-}
-
-// maxSampled and maxSampledCells bound a sample.
-const (
-	maxSampled      = 2000
-	maxSampledCells = 1 << 18
-	minSampled      = 32 // fewer, of very many columns, say nothing
-)
-
-// take returns the cells of a row to be filled, nil if it is not in the sample.
-func (s *rowSample) take(row, columns int) []string {
-	s.stride = max(s.stride, 1)
-	if row%s.stride != 0 {
-		return nil
-	}
-	limit := min(maxSampled, maxSampledCells/max(columns, 1))
-	if limit < minSampled {
-		return nil
-	}
-	if len(s.rows) >= limit {
-		for k := range (len(s.rows) + 1) / 2 {
-			s.rows[k] = s.rows[2*k]
-		}
-		s.rows = s.rows[:(len(s.rows)+1)/2]
-		if s.stride *= 2; row%s.stride != 0 {
-			return nil
-		}
-	}
-	cells := make([]string, columns)
-	s.rows = append(s.rows, cells)
-	return cells
 }

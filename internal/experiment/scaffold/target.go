@@ -1,14 +1,11 @@
 package scaffold
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 )
 
@@ -98,60 +95,4 @@ func delimiter(all []valueCount) string {
 func (g goal) countLabels() int {
 	all, _ := g.column.tally.all()
 	return len(labelsOf(all, g.lists))
-}
-
-// value is a distinct value of a numeric target with the number of its rows.
-type value struct {
-	number float64
-	rows   int
-}
-
-// values returns the distinct values of a numeric target in ascending order, or a sample of them if
-// there are many; none if the column is unknown or has strings.
-func (g goal) values() (list []value, rows int) {
-	if g.column == nil || g.classes != nil || len(g.others) > 0 {
-		return nil, 0
-	}
-	for _, seen := range g.column.tally.counts {
-		v, err := strconv.ParseFloat(seen.name, 64)
-		if err != nil {
-			return nil, 0
-		}
-		list = append(list, value{v, seen.count})
-		rows += seen.count
-	}
-	slices.SortFunc(list, func(a, b value) int { return cmp.Compare(a.number, b.number) })
-	return list, rows
-}
-
-// isCount reports whether the target looks like a count: integers ≥ 0 including 0, at most 5 in a
-// tenth of the rows.
-func (g goal) isCount() bool {
-	const small, share = 5, 10
-	list, rows := g.values()
-	if rows == 0 || g.column.whole.low != 0 || g.column.whole.count != g.rows {
-		return false
-	}
-	n := 0
-	for _, v := range list {
-		if v.number <= small {
-			n += v.rows
-		}
-	}
-	return share*n >= rows
-}
-
-// transform returns the transform to try for a target with a long tail, "" for none.
-func (g goal) transform() string {
-	list, rows := g.values()
-	if rows < 20 {
-		return ""
-	}
-	return preprocessing.TargetTransform(rows, func(i int) float64 {
-		if i == 0 {
-			return min(list[0].number, g.column.trend.low)
-		}
-		k := slices.IndexFunc(list, func(v value) bool { i -= v.rows; return i < 0 })
-		return list[k].number
-	})
 }

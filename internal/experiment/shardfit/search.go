@@ -30,7 +30,7 @@ func try(ctx context.Context, s *State, o Options) (err error) {
 			}
 		}
 	}
-	s.tried, err = experiment.Try(ctx, s.spec, options, o.Shard, o.Shards)
+	s.tried, err = options.SearchShard(ctx, s.spec, o.Shard, o.Shards)
 	return err
 }
 

@@ -8,7 +8,7 @@ var Files = map[string][]string{
 		"auto", "run", "predict", "invalid_rows", "explain", "search_shard", "diagnostics",
 		"evaluate", "fit", "plan", "write", "load", "outputs",
 		"compare", "compare_folds", "compare_rows", "compare_runs", "existing_run", "export", "spec", // outputs of runs
-		"plan_time", "final_pipeline", "search", "identity", "read_run", "mlflow", "model", "experiment", "progress",
+		"plan_time", "final_pipeline", "search", "identity", "read_run", "model", "experiment", "progress",
 		"memory", "profile", "model_info", "version",
 	},
 	"internal/experiment/config": {
@@ -27,7 +27,7 @@ var Files = map[string][]string{
 	"experiment/report":  {"comparison", "explanation", "report", "sections", "figures", "page", "labels"},
 	"internal/codec/svg": {"bars", "grid", "swarm", "plot", "svg", "text_length", "name_value_table", "text", "ticks"},
 	"serve": {
-		"listen", "connection_limit", "certificate", // connections
+		"listen", "certificate", // connections
 		"http", "explain", "v1", "v2", "browser_guard", "body", "call", "infer_json", // requests and answers over HTTP
 		"infer", "access_log", "serve", // the server, for all protocols
 		"models", "source", "token", "watched_files", "metrics", "exposition", "limits", // what it holds

@@ -59,7 +59,7 @@ var Allowed = map[string][]string{
 	// scores of a classifier to probabilities
 	"estimator/internal/calibration": {"graph", "estimator/internal/monotone", "model"},
 	"estimator/internal/threshold":   {}, // where to cut the scores of two classes
-	"datasets/pass":                  {"datasets", "model", "param"},
+	"datasets/pass":                  {"internal/codec/archive", "datasets", "model", "param"},
 	// the steps that packages declare
 	"internal/spec/registry": {"model"},
 
@@ -228,7 +228,7 @@ var Allowed = map[string][]string{
 		"param", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 
 	// steps that make numbers of columns, for proposals
-	"internal/learning/preprocessing": {"pipeline", "transformer", "datasets"},
+	"internal/learning/preprocessing": {"pipeline", "transformer", "estimator", "datasets"},
 
 	// Automatic model search.
 	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/learning/preprocessing", "pipeline", "gridsearch",
@@ -245,10 +245,6 @@ var Allowed = map[string][]string{
 	"internal/rows/profile": {"datasets", "datasets/pass", "matrices", "model", "internal/kern",
 		"internal/features/murmur"},
 
-	// A tracking server over HTTP.
-	"internal/experiment/mlflow":            {},
-	"internal/experiment/mlflow/mlflowtest": {},
-
 	"internal/codec/jsonfloat": {}, // JSON with null for NaN and infinite numbers
 
 	// HTML reports of runs and comparisons.
@@ -258,7 +254,7 @@ var Allowed = map[string][]string{
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
 	"internal/experiment/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader",
-		"internal/experiment/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta",
+		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta",
 		"metrics", "datasets", "param", "internal/learning/conformal", "internal/learning/metricinput",
 		"internal/spec/paramkind"},
 	"internal/experiment/dataload": {"internal/features/pairwise", "internal/experiment/config",
@@ -272,10 +268,10 @@ var Allowed = map[string][]string{
 		"metrics", "datasets", "matrices"},
 	"internal/experiment/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline",
 		"internal/rows/reader", "internal/experiment/config", "internal/experiment/dataload",
-		"internal/learning/metricinput", "internal/features/textfeatures", "internal/rows/profile", "datasets",
+		"internal/learning/metricinput", "internal/features/textfeatures", "datasets",
 		"datasets/csv", "matrices", "param", "internal/rows/rowfile"},
-	"experiment": {"internal/codec/archive", "model", "internal/codec/jsonfloat", "internal/rows/reader", "internal/runtime/files", "auto",
-		"internal/experiment/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
+	"experiment": {"internal/codec/archive", "model", "internal/codec/jsonfloat", "internal/rows/reader",
+		"internal/runtime/files", "auto", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
 		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline",
 		"pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets",
 		"datasets/builtin", "internal/rows/profile", "param", "internal/learning/conformal", "internal/runtime/memory",
@@ -308,7 +304,7 @@ var Allowed = map[string][]string{
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile",
-		"transformer", "estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
+		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
 
 	// Runs the benchmarks and the baselines as programs.
 	"bench/internal/tree": {}, // the files of a commit

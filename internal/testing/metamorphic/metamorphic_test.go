@@ -332,7 +332,7 @@ func throughFile(p datasets.Pass, start func() (datasets.Pass, error)) (datasets
 	if err := archive.Write(&file, archive.Header{}, a); err != nil {
 		return nil, err
 	}
-	_, a, err = model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	_, a, err = archive.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		return nil, err
 	}
