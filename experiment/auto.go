@@ -16,11 +16,10 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
+	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
-	"github.com/bochner-ml/bochner/internal/experiment/mlflow"
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -50,7 +49,6 @@ type AutoOptions struct {
 	Dir        string // output directory; "" is runs/NAME
 	Force      bool   // overwrite the results of a different run in Dir
 
-	MLflow     string            // MLflow server to log to; "" is output.mlflow of the experiment file
 	OnWarning  func(text string) // as in [Options]
 	Progress   Progress          // may be nil
 	OnDecision func(text string) // called with every decision about the data; may be nil
@@ -88,7 +86,7 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out := newOutputs(spec, Options{OnWarning: o.OnWarning}, true)
+	out := newOutputs(spec, true)
 	out.started = began
 	return out.end(ctx, runAuto(ctx, spec, o, report, &known, out))
 }
@@ -187,9 +185,6 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 	if spec.Output.Dir = o.Dir; o.Dir == "" {
 		spec.Output.Dir = filepath.ToSlash(filepath.Join("runs", spec.Name))
 	}
-	if o.MLflow != "" {
-		spec.Output.MLflow = o.MLflow
-	}
 	return spec, nil
 }
 
@@ -217,11 +212,6 @@ func (o AutoOptions) errs() param.FieldErrors {
 		errs = append(errs, param.FieldError{Path: "task", Problem: unsupervisedAuto(task)})
 	case task == datasets.MultiLabel:
 		errs = append(errs, param.FieldError{Path: "task", Problem: "auto does not support the task multilabel; " + initInstead})
-	}
-	if o.MLflow != "" {
-		if _, err := mlflow.ParseAddress(o.MLflow); err != nil {
-			errs = append(errs, param.FieldError{Path: "mlflow", Problem: err.Error()})
-		}
 	}
 	if o.Candidates < 0 {
 		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
 // SearchShard runs shard i of n, from 0, of the fits of a search and returns their scores as a journal.
@@ -23,7 +23,7 @@ func (o Options) SearchShard(ctx context.Context, spec Spec, i, n int) (journal 
 	}
 	defer os.RemoveAll(dir)
 	spec.Output = config.Output{Dir: dir} // the merging host logs the run
-	out := newOutputs(spec, o, false)
+	out := newOutputs(spec, false)
 	defer func() { _, err = out.end(ctx, err) }()
 	data, err := load(ctx, spec, o, out)
 	if err != nil {

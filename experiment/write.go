@@ -53,14 +53,6 @@ func write(ctx context.Context, data *loaded, model estimator.Predictor, name st
 	if err := out.writeResult(); err != nil {
 		return err
 	}
-	warned := len(found.Warnings)
-	names, paths := out.folder.Waiting()
-	out.tracker.log(ctx, *found, model, names, paths)
-	if len(found.Warnings) > warned {
-		if err := out.writeResult(); err != nil { // includes the warnings of the tracker
-			return err
-		}
-	}
 	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}

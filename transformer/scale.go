@@ -40,7 +40,7 @@ func NewScale() Scale { return Scale{Factors: []float64{1}} }
 // Params declares factors.
 func (s *Scale) Params(l *param.List) {
 	l.Value(columnFactors{&s.Factors, &s.NamedFactors}, "factors",
-		"what the columns are multiplied by; a column without a name among them by 1")
+		"factors of the columns; 1 for a column that is not named")
 }
 
 // columnFactors adapts the factors of a [Scale] to a parameter.
