@@ -56,14 +56,6 @@ func AddTMul[T kern.Float](out []float64, X kern.View[T], scores []float64, scra
 	}
 }
 
-// Transpose writes w, cols × outputs, to dst as outputs × cols.
-func Transpose[T kern.Float](dst []T, w []float64, outputs int) {
-	d := len(w) / outputs
-	for i, v := range w {
-		dst[i%outputs*d+i/outputs] = T(v)
-	}
-}
-
 // AddTransposed adds sums, outputs × cols, to dst, cols × outputs.
 func AddTransposed(dst, sums []float64, outputs int) {
 	if outputs == 1 {

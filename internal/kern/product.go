@@ -448,3 +448,11 @@ func MulThin[T Float](c, a, b View[T], transposed bool) {
 		Mul(c, a, b, false)
 	}
 }
+
+// Transpose writes w, cols × outputs, to dst as outputs × cols.
+func Transpose[T Float](dst []T, w []float64, outputs int) {
+	d := len(w) / outputs
+	for i, v := range w {
+		dst[i%outputs*d+i/outputs] = T(v)
+	}
+}

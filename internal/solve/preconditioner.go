@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
@@ -154,7 +153,7 @@ func (m *lowRank) applyTranspose(ctx context.Context, dst, v []float64, columns 
 	parts := make([]float32, (n+stripeRows-1)/stripeRows*size)
 	m.eachStripe(ctx, func(k, lo, hi int) {
 		right := make([]float32, (hi-lo)*columns)
-		design.Transpose(right, v[lo*columns:hi*columns], columns)
+		kern.Transpose(right, v[lo*columns:hi*columns], columns)
 		part := kern.Dense(columns, rank, rank, parts[k*size:])
 		kern.MulThin(part.T(), m.factor32.Slice(lo, hi, 0, rank), kern.Dense(columns, hi-lo, hi-lo, right).T(), true)
 	})
@@ -164,14 +163,14 @@ func (m *lowRank) applyTranspose(ctx context.Context, dst, v []float64, columns 
 			sums[i] += float64(x)
 		}
 	}
-	design.Transpose(dst, sums, rank)
+	kern.Transpose(dst, sums, rank)
 }
 
 // apply computes F·v.
 func (m *lowRank) apply(ctx context.Context, dst, v []float64, columns int) {
 	rank := m.factor32.Cols
 	right := kern.Dense(columns, rank, rank, make([]float32, rank*columns))
-	design.Transpose(right.Data, v, columns)
+	kern.Transpose(right.Data, v, columns)
 	m.eachStripe(ctx, func(_, lo, hi int) {
 		part := kern.Dense(columns, hi-lo, hi-lo, make([]float32, (hi-lo)*columns))
 		kern.MulThin(part.T(), m.factor32.Slice(lo, hi, 0, rank), right.T(), false)

@@ -58,7 +58,7 @@ func (p *product[T]) bounds(block int) (lo, hi int) {
 func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int) error {
 	right := kern.Dense(columns, p.rows, p.rows, make([]T, len(v)))
 	sums := make([]float64, len(v))
-	design.Transpose(right.Data, v, columns)
+	kern.Transpose(right.Data, v, columns)
 	parts := make([]T, p.blocks()*tileRows*columns)
 	for i := range p.blocks() {
 		lo, hi := p.bounds(i)
@@ -86,7 +86,7 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 			addRows(sums, kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:]), p.rows, lo)
 		}
 	}
-	design.Transpose(dst, sums, p.rows)
+	kern.Transpose(dst, sums, p.rows)
 	return nil
 }
 

@@ -17,7 +17,7 @@ type fusedProduct struct {
 // newFusedProduct takes w as cols × outputs.
 func newFusedProduct(w, offset []float64) *fusedProduct {
 	b := &fusedProduct{wT: make([]float64, len(w)), offset: offset}
-	design.Transpose(b.wT, w, len(offset))
+	kern.Transpose(b.wT, w, len(offset))
 	return b
 }
 

@@ -96,7 +96,7 @@ func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []floa
 	wT, total := design.Borrow[float64](d*k), design.Borrow[float64](d*k)
 	defer wT.Release()
 	defer total.Release()
-	design.Transpose(wT.Data, w, k)
+	kern.Transpose(wT.Data, w, k)
 	clear(total.Data)
 	for at := 0; at < X.Rows; at += float32BlockRows {
 		n := min(float32BlockRows, X.Rows-at)

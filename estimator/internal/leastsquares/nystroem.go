@@ -142,7 +142,7 @@ func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*
 		if err := kern.SolveLower(ctx, lower, stripe); err != nil {
 			return nil, err
 		}
-		design.Transpose(factor.Data[lo*k:hi*k], stripe.Data, hi-lo)
+		kern.Transpose(factor.Data[lo*k:hi*k], stripe.Data, hi-lo)
 	}
 	p := &nystroem{ctx: ctx, alpha: alpha}
 	p.penalty = alpha + max(0, trace-kern.Dot(factor.Data, factor.Data))/float64(d)

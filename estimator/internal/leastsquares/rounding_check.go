@@ -118,7 +118,7 @@ func (c *roundingCheck) solvedErrors(ctx context.Context, m *Moments, f *Factor)
 func (c *roundingCheck) errors(m *Moments) []float64 {
 	d, k, out := m.Cols, probeCount+1, slices.Clone(c.g.inputs)
 	transposed, sums := make([]float64, d*k), make([]float64, d*k)
-	design.Transpose(transposed, c.signs, k)
+	kern.Transpose(transposed, c.signs, k)
 	for i := range d {
 		row := m.Gram[i*d : i*d+i+1]
 		for p := range probeCount {
