@@ -35,7 +35,7 @@ type profile struct {
 // trend describes how numbers depend on the order of the rows.
 type trend struct {
 	count, rising, falling int // rising: numbers larger than the one before
-	last, low              float64
+	last                   float64
 
 	// Means and centered sums of the number of the row and of the values, updated by Welford's method.
 	row, mean, rows, squares, products float64
@@ -46,9 +46,6 @@ func (t *trend) add(v float64) {
 		t.rising++
 	} else if t.count > 0 && v < t.last {
 		t.falling++
-	}
-	if t.count == 0 || v < t.low {
-		t.low = v
 	}
 	row := float64(t.count)
 	t.count++

@@ -38,13 +38,9 @@ type goal struct {
 	doubts  []string
 }
 
-// smallest and largest are the rows of the rarest and of the most frequent class.
+// smallest returns the number of rows of the rarest class.
 func (g goal) smallest() int {
 	return slices.MinFunc(g.classes, func(a, b valueCount) int { return a.count - b.count }).count
-}
-
-func (g goal) largest() int {
-	return slices.MaxFunc(g.classes, func(a, b valueCount) int { return a.count - b.count }).count
 }
 
 func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }

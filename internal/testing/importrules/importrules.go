@@ -29,7 +29,7 @@ var Allowed = map[string][]string{
 	"internal/codec/archive":       {"internal/runtime/files"}, // model files
 	"internal/codec/ops":           {},
 	"internal/kern":                {},
-	"internal/solve":               {"internal/kern", "model"},
+	"internal/solve":               {"internal/design", "internal/kern", "model"},
 	"internal/testing/golden":      {},
 	"internal/runtime/ctxerr":      {},
 	"internal/runtime/guard":       {},
