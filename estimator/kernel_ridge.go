@@ -96,13 +96,13 @@ func (s *KernelRidge) Params(l *param.List) {
 func kernelPenaltyParams(l *param.List, alpha *float64, intercept *bool) {
 	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive())
 	l.Complexity("alpha", param.MorePenalty)
-	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 }
 
 // kernelWidthParams declares a kernel, one of [pairwise.Kernels] or more, and its width.
 func kernelWidthParams(l *param.List, name *kernel.Name, gamma *kernel.Gamma, more ...string) {
 	name.Declare(l, "kernel", slices.Concat(pairwise.Kernels, more)...)
-	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Value(gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 }
 

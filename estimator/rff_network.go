@@ -98,8 +98,8 @@ const (
 
 // Params declares the hyperparameters.
 func (s *RFFNetwork) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the initial frequencies", spectral.FourierKernels...)
+	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
@@ -118,13 +118,14 @@ func (s *RFFNetwork) Params(l *param.List) {
 	})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
-	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive())
+	l.Float(&s.LearningRate, "learning_rate", "initial learning rate", param.Positive())
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
-	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by",
+	l.Float(&s.ValidationFraction, "validation_fraction", "share of the rows for validation",
 		param.Between(0, 0.9))
-	l.Int(&s.Patience, "patience", "epochs without progress after which the learning rate falls", param.AtLeast(1))
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Int(&s.Patience, "patience", "number of epochs without improvement after which the learning rate "+
+		"decreases", param.AtLeast(1))
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	l.Seed(&s.Seed, "seed", "seed of the draw, the rows held out and the minibatches")
 }
 

@@ -65,7 +65,7 @@ func (s *SGDClassifier) Params(l *param.List) {
 		"modified_huber: the squared hinge, along its tangent below −1; perceptron: max(0, "+
 		"−m)", "hinge", "squared_hinge", "log_loss", "modified_huber", "perceptron")
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)
 	epochParams(l, &s.Epochs, &s.Batch, &s.Tol, &s.Shuffle, &s.EarlyStopping, &s.ValidationFraction, &s.NoChange, &s.Seed)
 	alphaOf(l, &s.LearningRate, &s.Alpha)

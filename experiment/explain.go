@@ -18,12 +18,12 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/report"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/param"
 )
 

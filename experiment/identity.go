@@ -9,9 +9,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
+	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowfile"
 	"github.com/bochner-ml/bochner/internal/runtime/files"

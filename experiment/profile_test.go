@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/internal/codec/archive"
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/model"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 )
 

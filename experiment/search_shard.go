@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
 // SearchShard runs shard i of n, from 0, of the fits of a search and returns their scores as a journal.

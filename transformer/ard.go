@@ -128,11 +128,13 @@ func (s *ARD) Params(l *param.List) {
 	l.Int(&s.Restarts, "restarts",
 		"times that the descent starts, each but the first from the best point with small scales raised; they share the "+
 			"steps", param.Between(1, 100))
-	l.Float(&s.Floor, "floor", "least scale of a standardised input, as a part of the greatest", param.Between(0, 1))
+	l.Float(&s.Floor, "floor", "minimum scale of a standardized input, relative to the largest", param.Between(0, 1))
 	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
-	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the squared error of rows that a fit does "+
+	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the squared error of rows "+
+		"that a fit does "+
 		"not see: left out one by one, and, with solve: coordinate, beyond part", "evidence", "press")
-	l.Choice(&s.Solve, "solve", "with random Fourier features, with the exact kernel of the first rows of the sample, or "+
+	l.Choice(&s.Solve, "solve", "with random Fourier features, with the exact kernel of the first rows of the "+
+		"sample, or "+
 		"with it by a coordinate search, which can set a scale to 0", "features", "exact", "coordinate")
 	l.Int(&s.Part, "part", "rows, at most, for solve: exact and coordinate; the cost is cubic", param.AtLeast(2))
 	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")

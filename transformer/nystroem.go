@@ -98,7 +98,7 @@ const pivotedRows = 20000
 // Params declares kernel, gamma, landmarks, choose, nu, alpha, exponent, degree, coef0, landmarks_from and seed.
 func (s *Nystroem) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the rows and the landmarks", pairwise.Kernels...)
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
 	l.Complexity("landmarks", param.MoreUnits)

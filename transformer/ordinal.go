@@ -31,7 +31,7 @@ func NewOrdinal() Ordinal { return Ordinal{Unknown: "error"} }
 
 // Params declares unknown.
 func (s *Ordinal) Params(l *param.List) {
-	l.Choice(&s.Unknown, "unknown", "what an unknown level becomes: -1, a missing value, or an error", "code", "missing",
+	l.Choice(&s.Unknown, "unknown", "value for an unknown category: -1, a missing value, or an error", "code", "missing",
 		"error")
 }
 

@@ -90,7 +90,7 @@ type RFF struct {
 	Gamma    kernel.Gamma // γ
 	Features int          // D, even for the paired map
 	Map      string       // paired or phase
-	Draw     string       // how frequencies are drawn: iid, orthogonal, qmc or structured
+	Draw     string       // sampling of the frequencies: iid, orthogonal, qmc or structured
 	Nu       float64      // ν of the matern kernel
 	Shape    float64      // a of the rational_quadratic kernel
 	Exponent float64      // p of the powered_exponential kernel
@@ -125,12 +125,13 @@ const maxFeatures = 1 << 26
 func (s *RFF) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel to approximate", spectral.AllFourierKernels...)
 	l.Unlisted("kernel", string(kernel.Custom))
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
-	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)
+	l.Choice(&s.Map, "map", "real-valued form of the map: cosine and sine, or cosine with a random "+
+		"phase", "paired", "phase")
+	l.Choice(&s.Draw, "draw", "sampling of the frequencies", fourier.Laws...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)

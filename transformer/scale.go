@@ -40,7 +40,7 @@ func NewScale() Scale { return Scale{Factors: []float64{1}} }
 // Params declares factors.
 func (s *Scale) Params(l *param.List) {
 	l.Value(columnFactors{&s.Factors, &s.NamedFactors}, "factors",
-		"what the columns are multiplied by; a column without a name among them by 1")
+		"factors of the columns; 1 for a column that is not named")
 }
 
 // columnFactors adapts the factors of a [Scale] to a parameter.
@@ -174,7 +174,8 @@ func (s Scale) Requirements() []datasets.Requirement {
 			Reason: fmt.Sprintf("has %d factors", n)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.NamedFactors)) {
-		out = append(out, datasets.Requirement{Constraint: datasets.RequireNamedColumn, Name: name, Reason: "has a factor of it"})
+		out = append(out, datasets.Requirement{Constraint: datasets.RequireNamedColumn, Name: name,
+			Reason: "has a factor of it"})
 	}
 	return out
 }

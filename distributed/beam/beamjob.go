@@ -6,7 +6,7 @@
 //		Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
 //	err := beamx.Run(ctx, p)
 //
-// It implements the operations of package internal/experiment/shardfit as a graph. A pass over the
+// It implements the operations of package experiment/shardfit as a graph. A pass over the
 // rows is a stage of one element for each shard, stages that merge 16 states into one until one
 // is left, and a final stage; the next pass waits for the name of its result:
 //
@@ -37,8 +37,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/shardfit"
 )
 
 // init registers the steps by their types. The generic functions of Beam's package register save some reflection for an
@@ -129,12 +129,12 @@ func (j Job) Check() error {
 	return err
 }
 
-func (j Job) spec() (config.Spec, error) {
-	var set []config.Override
+func (j Job) spec() (experiment.Spec, error) {
+	var set []experiment.Override
 	for _, text := range j.Set {
-		var o config.Override
+		var o experiment.Override
 		if err := o.UnmarshalText([]byte(text)); err != nil {
-			return config.Spec{}, fmt.Errorf("beamjob: %w", err)
+			return experiment.Spec{}, fmt.Errorf("beamjob: %w", err)
 		}
 		set = append(set, o)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/passert"
 
-	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
+	"github.com/bochner-ml/bochner/experiment/shardfit"
 )
 
 const spec = `

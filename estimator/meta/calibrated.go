@@ -47,8 +47,8 @@ func NewCalibrated(inner estimator.Estimator) Calibrated {
 
 // Params declares the method, the number of folds, and the parameters of the estimator.
 func (s *Calibrated) Params(l *param.List) {
-	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
-	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
+	l.Choice(&s.Method, "method", "calibration method", calibration.Methods...)
+	declareFolds(l, &s.Folds, "number of folds for out-of-fold scores; 0: leave-one-out if it has a closed form, else 5")
 	l.Child("estimator", &s.Estimator)
 }
 

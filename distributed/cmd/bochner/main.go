@@ -9,8 +9,8 @@ import (
 	_ "github.com/bochner-ml/bochner/datasets/arrow" // files and streams of Arrow
 	"github.com/bochner-ml/bochner/distributed/grpc"
 	"github.com/bochner-ml/bochner/distributed/store/s3"
-	"github.com/bochner-ml/bochner/internal/command"
-	"github.com/bochner-ml/bochner/internal/experiment/store"
+	"github.com/bochner-ml/bochner/experiment/command"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
 
 // parts are all parts of the command; the drivers of databases register themselves.

@@ -63,16 +63,17 @@ var Allowed = map[string][]string{
 	// the steps that packages declare
 	"internal/spec/registry": {"model"},
 
-	"internal/experiment/distributed":     {"datasets", "model"},      // one fit of many workers: sums in a fixed order
-	"internal/experiment/store":           {"internal/runtime/files"}, // states and models, by path or URL
-	"internal/experiment/store/storetest": {"internal/experiment/store"},
+	"experiment/internal/distributed": {"datasets", "model"},      // one fit of many workers: sums in a fixed order
+	"internal/runtime/store":          {"internal/runtime/files"}, // states and models, by path or URL
+	"internal/testing/storetest":      {"internal/runtime/store"},
 
 	// Conformance checks of passes.
 	"internal/testing/passtest": {"internal/codec/archive", "datasets", "model", "internal/testing/canceltest"},
 
 	"internal/rows/structrows": {}, // rows of structs as named values
 	"datasets":                 {"matrices", "model", "internal/rows/structrows"},
-	"model":                    {"internal/codec/archive", "internal/learning/conformal", "internal/runtime/files", "matrices"},
+	"model": {"internal/codec/archive", "internal/learning/conformal", "internal/runtime/files",
+		"matrices"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":      {"datasets", "datasets/internal/..."},
@@ -212,7 +213,8 @@ var Allowed = map[string][]string{
 	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
 		"datasets", "matrices", "internal/design", "internal/kern"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
-	"pipeline/modelfile": {"internal/codec/archive", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "metrics",
+	"pipeline/modelfile": {"internal/codec/archive", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
+		"estimator", "metrics",
 		"internal/learning/metricinput", "datasets", "internal/rows/profile", "model", "internal/runtime/files",
 		"internal/rows/rowencoding", "internal/rows/structrows", "internal/codec/svg"},
 	"internal/codec/yamlnode": {"param"}, // nodes of YAML documents
@@ -222,9 +224,11 @@ var Allowed = map[string][]string{
 	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest":        {"internal/testing/panictest", "datasets"},
 	"internal/testing/panictest": {},
-	"transformer/transformertest": {"internal/codec/archive", "batch", "internal/testing/panictest", "graph", "transformer", "datasets",
+	"transformer/transformertest": {"internal/codec/archive", "batch", "internal/testing/panictest", "graph",
+		"transformer", "datasets",
 		"matrices", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
-	"estimator/estimatortest": {"internal/codec/archive", "internal/testing/panictest", "batch", "graph", "estimator", "datasets", "matrices",
+	"estimator/estimatortest": {"internal/codec/archive", "internal/testing/panictest", "batch", "graph", "estimator",
+		"datasets", "matrices",
 		"param", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 
 	// steps that make numbers of columns, for proposals
@@ -253,41 +257,40 @@ var Allowed = map[string][]string{
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
-	"internal/experiment/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader",
+	"experiment/internal/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader",
 		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta",
 		"metrics", "datasets", "param", "internal/learning/conformal", "internal/learning/metricinput",
 		"internal/spec/paramkind"},
-	"internal/experiment/dataload": {"internal/features/pairwise", "internal/experiment/config",
+	"experiment/internal/dataload": {"internal/features/pairwise", "experiment/internal/config",
 		"internal/runtime/files", "datasets", "datasets/...", "param", "internal/runtime/memory",
 		"internal/rows/rowfile", "internal/rows/reader"},
-	"internal/experiment/validate": {"internal/rows/reader", "internal/experiment/config", "internal/runtime/files",
-		"internal/experiment/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
-	"internal/experiment/predictions": {"internal/runtime/files", "pipeline", "estimator", "metrics",
+	"experiment/internal/validate": {"internal/rows/reader", "experiment/internal/config", "internal/runtime/files",
+		"experiment/internal/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"experiment/internal/predictions": {"internal/runtime/files", "pipeline", "estimator", "metrics",
 		"internal/learning/metricinput", "datasets"},
-	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "estimator/meta", "pipeline",
+	"experiment/internal/diagnostics": {"experiment/result", "transformer", "estimator", "estimator/meta", "pipeline",
 		"metrics", "datasets", "matrices"},
-	"internal/experiment/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline",
-		"internal/rows/reader", "internal/experiment/config", "internal/experiment/dataload",
+	"experiment/internal/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline",
+		"internal/rows/reader", "experiment/internal/config", "experiment/internal/dataload",
 		"internal/learning/metricinput", "internal/features/textfeatures", "datasets",
 		"datasets/csv", "matrices", "param", "internal/rows/rowfile"},
 	"experiment": {"internal/codec/archive", "model", "internal/codec/jsonfloat", "internal/rows/reader",
-		"internal/runtime/files", "auto", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
-		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline",
+		"internal/runtime/files", "auto", "experiment/result",
+		"experiment/internal/...", "experiment/report", "inspection", "metrics/compare", "pipeline",
 		"pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets",
 		"datasets/builtin", "internal/rows/profile", "param", "internal/learning/conformal", "internal/runtime/memory",
 		"graph", "graph/onnx", "graph/golang", "graph/python", "internal/learning/metricinput", "internal/rows/rowfile",
 		"matrices"},
-	"internal/experiment/shardfit": {"internal/codec/archive", "datasets/pass", "internal/rows/reader", "internal/runtime/files", "experiment",
-		"gridsearch", "internal/experiment/config", "internal/experiment/...", "internal/experiment/distributed",
+	"experiment/shardfit": {"internal/codec/archive", "datasets/pass", "internal/rows/reader", "internal/runtime/files",
+		"experiment", "gridsearch", "experiment/internal/...",
 		"pipeline", "pipeline/modelfile", "datasets", "internal/rows/profile", "model", "param"},
 	// Rows of named values and their errors.
 	"internal/rows/rowencoding": {"datasets", "internal/rows/rowerrors", "internal/rows/structrows"},
 	"internal/rows/rowerrors":   {"datasets", "internal/codec/jsonscan"},
 
 	// Models that answer requests.
-	// how the rows of a model file are read
 	"serve": {"inspection", "internal/runtime/files", "pipeline", "pipeline/modelfile", "estimator", "datasets",
-		"model", "internal/experiment/config", "internal/codec/jsonscan", "internal/rows/rowencoding",
+		"model", "internal/codec/yamlnode", "internal/rows/reader", "param", "internal/codec/jsonscan", "internal/rows/rowencoding",
 		"internal/rows/rowerrors", "internal/runtime/cputime", "internal/rows/protocol", "internal/runtime/queue"},
 	// of requests by any protocol: codes of errors, tensors
 	"internal/rows/protocol": {"internal/rows/rowerrors"},
@@ -296,11 +299,11 @@ var Allowed = map[string][]string{
 	"serve/ui": {"inspection", "internal/rows/origin", "serve", "internal/rows/protocol", "estimator", "datasets",
 		"internal/learning/conformal", "internal/rows/profile", "internal/rows/rowencoding"},
 
-	"internal/command": {"internal/codec/jsonfloat", "internal/rows/rowfile", "internal/experiment/scaffold", "param",
+	"experiment/command": {"internal/codec/jsonfloat", "internal/rows/rowfile", "experiment/internal/scaffold", "param",
 		"datasets/builtin", "internal/rows/reader", "internal/runtime/files", "serve", "serve/ui",
-		"internal/experiment/store", "experiment", "internal/experiment/config", "internal/experiment/shardfit",
+		"internal/runtime/store", "experiment", "experiment/internal/config", "experiment/shardfit",
 		"experiment/result", "internal/rows/profile", "graph", "internal/runtime/memory", "inspection"},
-	"cmd/bochner": {"internal/command"},
+	"cmd/bochner": {"experiment/command"},
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile",
@@ -340,6 +343,6 @@ var Allowed = map[string][]string{
 // Outside lists, for restricted packages of other modules, the packages that may import them.
 var Outside = map[string][]string{
 	"gopkg.in/yaml.v3": {"internal/codec/yamlnode", "pipeline/yaml", "experiment",
-		"internal/experiment/config"},
+		"experiment/internal/config"},
 	"github.com/sjwhitworth/golearn/base": {"golearn"},
 }

@@ -16,7 +16,7 @@ var clusters = []string{"github.com/aws", "github.com/jackc", "github.com/promet
 // heavy are packages, and all below them, that the library does not need: they belong to the application.
 // Templates are among them because the linker then keeps every exported method of a program.
 var heavy = slices.Concat(clusters, []string{
-	Module + "/experiment", Module + "/internal/command", Module + "/serve", Module + "/graph/golang",
+	Module + "/experiment", Module + "/experiment/command", Module + "/serve", Module + "/graph/golang",
 	"net/http", "database/sql", "text/template", "html/template", "testing",
 	Module + "/datasets/parquet", // which a program imports that reads them
 })
