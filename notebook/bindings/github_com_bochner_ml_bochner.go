@@ -26,7 +26,6 @@ func init() {
 		},
 		Types: map[string]reflect.Type{
 			"Curve":      reflect.TypeOf((*bochner.Curve)(nil)).Elem(),
-			"CurvePoint": reflect.TypeOf((*bochner.CurvePoint)(nil)).Elem(),
 			"Validation": reflect.TypeOf((*bochner.Validation)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},

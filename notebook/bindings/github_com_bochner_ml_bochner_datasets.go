@@ -16,51 +16,50 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets"] = imports.Package{
 		Name: "datasets",
 		Binds: map[string]reflect.Value{
-			"Anomaly":            reflect.ValueOf(datasets.Anomaly),
-			"AnyTask":            reflect.ValueOf(datasets.AnyTask),
-			"Categorical":        reflect.ValueOf(datasets.Categorical),
-			"Categories":         reflect.ValueOf(datasets.Categories),
-			"Checked":            reflect.ValueOf(datasets.Checked),
-			"Classification":     reflect.ValueOf(datasets.Classification),
-			"Clustering":         reflect.ValueOf(datasets.Clustering),
-			"ColumnCount":        reflect.ValueOf(datasets.ColumnCount),
-			"Concat":             reflect.ValueOf(datasets.Concat),
-			"DateParts":          reflect.ValueOf(&datasets.DateParts).Elem(),
-			"DefaultDateParts":   reflect.ValueOf(&datasets.DefaultDateParts).Elem(),
-			"ErrChanged":         reflect.ValueOf(&datasets.ErrChanged).Elem(),
-			"ErrEmpty":           reflect.ValueOf(&datasets.ErrEmpty).Elem(),
-			"ErrMissing":         reflect.ValueOf(&datasets.ErrMissing).Elem(),
-			"ErrNoPasses":        reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
-			"FromMaps":           reflect.ValueOf(datasets.FromMaps),
-			"FromRow":            reflect.ValueOf(datasets.FromRow),
-			"FromRows":           reflect.ValueOf(datasets.FromRows),
-			"FromSlices":         reflect.ValueOf(datasets.FromSlices),
-			"FromStructs":        reflect.ValueOf(datasets.FromStructs),
-			"KnownCategories":    reflect.ValueOf(datasets.KnownCategories),
-			"Labels":             reflect.ValueOf(datasets.Labels),
-			"ManyColumns":        reflect.ValueOf(datasets.ManyColumns),
-			"MaxInferredClasses": reflect.ValueOf(datasets.MaxInferredClasses),
-			"MultiLabel":         reflect.ValueOf(datasets.MultiLabel),
-			"NamedColumn":        reflect.ValueOf(datasets.NamedColumn),
-			"Names":              reflect.ValueOf(datasets.Names),
-			"New":                reflect.ValueOf(datasets.New),
-			"NewDocuments":       reflect.ValueOf(datasets.NewDocuments),
-			"NoMissing":          reflect.ValueOf(datasets.NoMissing),
-			"NotNegative":        reflect.ValueOf(datasets.NotNegative),
-			"Numbers":            reflect.ValueOf(datasets.Numbers),
-			"Numeric":            reflect.ValueOf(datasets.Numeric),
-			"ParseFormat":        reflect.ValueOf(datasets.ParseFormat),
-			"ReadAll":            reflect.ValueOf(datasets.ReadAll),
-			"Regression":         reflect.ValueOf(datasets.Regression),
-			"RestClass":          reflect.ValueOf(datasets.RestClass),
-			"Scan":               reflect.ValueOf(datasets.Scan),
-			"ScanContent":        reflect.ValueOf(datasets.ScanContent),
-			"SomeValue":          reflect.ValueOf(datasets.SomeValue),
-			"TagsOf":             reflect.ValueOf(datasets.TagsOf),
-			"Targets":            reflect.ValueOf(datasets.Targets),
-			"Text":               reflect.ValueOf(datasets.Text),
-			"Texts":              reflect.ValueOf(datasets.Texts),
-			"Unknown":            reflect.ValueOf(datasets.Unknown),
+			"Anomaly":                reflect.ValueOf(datasets.Anomaly),
+			"AnyTask":                reflect.ValueOf(datasets.AnyTask),
+			"Categorical":            reflect.ValueOf(datasets.Categorical),
+			"Classification":         reflect.ValueOf(datasets.Classification),
+			"Clustering":             reflect.ValueOf(datasets.Clustering),
+			"Concat":                 reflect.ValueOf(datasets.Concat),
+			"DateParts":              reflect.ValueOf(datasets.DateParts),
+			"ErrChanged":             reflect.ValueOf(&datasets.ErrChanged).Elem(),
+			"ErrEmpty":               reflect.ValueOf(&datasets.ErrEmpty).Elem(),
+			"ErrMissing":             reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"ErrNoPasses":            reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
+			"FromMaps":               reflect.ValueOf(datasets.FromMaps),
+			"FromRow":                reflect.ValueOf(datasets.FromRow),
+			"FromSlices":             reflect.ValueOf(datasets.FromSlices),
+			"FromStructs":            reflect.ValueOf(datasets.FromStructs),
+			"InMemory":               reflect.ValueOf(datasets.InMemory),
+			"MaxInferredClasses":     reflect.ValueOf(datasets.MaxInferredClasses),
+			"MultiLabel":             reflect.ValueOf(datasets.MultiLabel),
+			"New":                    reflect.ValueOf(datasets.New),
+			"NewDocuments":           reflect.ValueOf(datasets.NewDocuments),
+			"Numeric":                reflect.ValueOf(datasets.Numeric),
+			"ParseFormat":            reflect.ValueOf(datasets.ParseFormat),
+			"ReadAll":                reflect.ValueOf(datasets.ReadAll),
+			"Regression":             reflect.ValueOf(datasets.Regression),
+			"RequireCategories":      reflect.ValueOf(datasets.RequireCategories),
+			"RequireCheck":           reflect.ValueOf(datasets.RequireCheck),
+			"RequireColumnCount":     reflect.ValueOf(datasets.RequireColumnCount),
+			"RequireKnownCategories": reflect.ValueOf(datasets.RequireKnownCategories),
+			"RequireLabels":          reflect.ValueOf(datasets.RequireLabels),
+			"RequireMinColumns":      reflect.ValueOf(datasets.RequireMinColumns),
+			"RequireNamedColumn":     reflect.ValueOf(datasets.RequireNamedColumn),
+			"RequireNames":           reflect.ValueOf(datasets.RequireNames),
+			"RequireNoMissing":       reflect.ValueOf(datasets.RequireNoMissing),
+			"RequireNonNegative":     reflect.ValueOf(datasets.RequireNonNegative),
+			"RequireNumbers":         reflect.ValueOf(datasets.RequireNumbers),
+			"RequireSomeValue":       reflect.ValueOf(datasets.RequireSomeValue),
+			"RequireTargets":         reflect.ValueOf(datasets.RequireTargets),
+			"RequireText":            reflect.ValueOf(datasets.RequireText),
+			"RestClass":              reflect.ValueOf(datasets.RestClass),
+			"Scan":                   reflect.ValueOf(datasets.Scan),
+			"ScanContent":            reflect.ValueOf(datasets.ScanContent),
+			"TagsOf":                 reflect.ValueOf(datasets.TagsOf),
+			"Text":                   reflect.ValueOf(datasets.Text),
+			"Unknown":                reflect.ValueOf(datasets.Unknown),
 		},
 		Types: map[string]reflect.Type{
 			"Buffer":          reflect.TypeOf((*datasets.Buffer)(nil)).Elem(),
@@ -88,7 +87,6 @@ func init() {
 			"Requirer":        reflect.TypeOf((*datasets.Requirer)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
-			"RowScanner":      reflect.TypeOf((*datasets.RowScanner)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
 			"SchemaInferrer":  reflect.TypeOf((*datasets.SchemaInferrer)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
@@ -107,7 +105,6 @@ func init() {
 			"Float32Source":  reflect.TypeOf((*proxy_datasets_Float32Source)(nil)).Elem(),
 			"Pass":           reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
 			"Requirer":       reflect.TypeOf((*proxy_datasets_Requirer)(nil)).Elem(),
-			"RowScanner":     reflect.TypeOf((*proxy_datasets_RowScanner)(nil)).Elem(),
 			"SchemaInferrer": reflect.TypeOf((*proxy_datasets_SchemaInferrer)(nil)).Elem(),
 			"Source":         reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":       reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
@@ -172,19 +169,6 @@ type proxy_datasets_Requirer struct {
 func (p *proxy_datasets_Requirer) Requirements() []datasets.Requirement {
 	return p.Requirements_(p.Object)
 }
-
-type proxy_datasets_RowScanner struct {
-	Object   any
-	Columns_ func(_proxy_obj_ any) ([]string, error)
-	Err_     func(_proxy_obj_ any) error
-	Next_    func(_proxy_obj_ any) bool
-	Scan_    func(_proxy_obj_ any, a0 ...any) error
-}
-
-func (p *proxy_datasets_RowScanner) Columns() ([]string, error) { return p.Columns_(p.Object) }
-func (p *proxy_datasets_RowScanner) Err() error                 { return p.Err_(p.Object) }
-func (p *proxy_datasets_RowScanner) Next() bool                 { return p.Next_(p.Object) }
-func (p *proxy_datasets_RowScanner) Scan(a0 ...any) error       { return p.Scan_(p.Object, a0...) }
 
 type proxy_datasets_SchemaInferrer struct {
 	Object       any

@@ -17,15 +17,12 @@ func init() {
 			"Open":     reflect.ValueOf(svmlight.Open),
 			"Read":     reflect.ValueOf(svmlight.Read),
 			"ReadFile": reflect.ValueOf(svmlight.ReadFile),
-			"Target":   reflect.ValueOf(svmlight.Target),
 			"Write":    reflect.ValueOf(svmlight.Write),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*svmlight.Options)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{},
-		Untypeds: map[string]string{
-			"Target": "string:label",
-		},
+		Proxies:  map[string]reflect.Type{},
+		Untypeds: map[string]string{},
 	}
 }

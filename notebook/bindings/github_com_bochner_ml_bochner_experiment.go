@@ -35,7 +35,6 @@ func init() {
 			"Reference":        reflect.ValueOf(experiment.Reference),
 			"Report":           reflect.ValueOf(experiment.Report),
 			"Run":              reflect.ValueOf(experiment.Run),
-			"Try":              reflect.ValueOf(experiment.Try),
 			"Validate":         reflect.ValueOf(experiment.Validate),
 			"Version":          reflect.ValueOf(experiment.Version),
 			"WriteExplanation": reflect.ValueOf(experiment.WriteExplanation),

@@ -36,7 +36,6 @@ func init() {
 			"Findings":            reflect.TypeOf((*result.Findings)(nil)).Elem(),
 			"InitialModel":        reflect.TypeOf((*result.InitialModel)(nil)).Elem(),
 			"LearningCurve":       reflect.TypeOf((*result.LearningCurve)(nil)).Elem(),
-			"Logged":              reflect.TypeOf((*result.Logged)(nil)).Elem(),
 			"MemberWeight":        reflect.TypeOf((*result.MemberWeight)(nil)).Elem(),
 			"QuantileReliability": reflect.TypeOf((*result.QuantileReliability)(nil)).Elem(),
 			"Relevance":           reflect.TypeOf((*result.Relevance)(nil)).Elem(),

@@ -14,15 +14,15 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/inspection"] = imports.Package{
 		Name: "inspection",
 		Binds: map[string]reflect.Value{
-			"Auto":              reflect.ValueOf(inspection.Auto),
 			"DefaultBackground": reflect.ValueOf(inspection.DefaultBackground),
 			"DefaultRows":       reflect.ValueOf(inspection.DefaultRows),
-			"Exact":             reflect.ValueOf(inspection.Exact),
 			"FunctionalANOVA":   reflect.ValueOf(inspection.FunctionalANOVA),
 			"KMeansBackground":  reflect.ValueOf(inspection.KMeansBackground),
+			"MethodAuto":        reflect.ValueOf(inspection.MethodAuto),
+			"MethodExact":       reflect.ValueOf(inspection.MethodExact),
+			"MethodSampling":    reflect.ValueOf(inspection.MethodSampling),
 			"PartialDependence": reflect.ValueOf(inspection.PartialDependence),
 			"Permutation":       reflect.ValueOf(inspection.Permutation),
-			"Sampling":          reflect.ValueOf(inspection.Sampling),
 			"Shapley":           reflect.ValueOf(inspection.Shapley),
 		},
 		Types: map[string]reflect.Type{

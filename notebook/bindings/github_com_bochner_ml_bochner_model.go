@@ -14,22 +14,15 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/model"] = imports.Package{
 		Name: "model",
 		Binds: map[string]reflect.Value{
-			"ErrDamaged":      reflect.ValueOf(&model.ErrDamaged).Elem(),
-			"ErrNewer":        reflect.ValueOf(&model.ErrNewer).Elem(),
-			"Read":            reflect.ValueOf(model.Read),
-			"ReadFile":        reflect.ValueOf(model.ReadFile),
-			"Record":          reflect.ValueOf(model.Record),
-			"RegisterKind":    reflect.ValueOf(model.RegisterKind),
-			"Restore":         reflect.ValueOf(model.Restore),
-			"UncheckedCount":  reflect.ValueOf(model.UncheckedCount),
-			"Write":           reflect.ValueOf(model.Write),
-			"WriteNPYStrings": reflect.ValueOf(model.WriteNPYStrings),
+			"ErrDamaged":   reflect.ValueOf(&model.ErrDamaged).Elem(),
+			"ErrNewer":     reflect.ValueOf(&model.ErrNewer).Elem(),
+			"Read":         reflect.ValueOf(model.Read),
+			"Record":       reflect.ValueOf(model.Record),
+			"RegisterKind": reflect.ValueOf(model.RegisterKind),
+			"Restore":      reflect.ValueOf(model.Restore),
+			"Write":        reflect.ValueOf(model.Write),
 		},
 		Types: map[string]reflect.Type{
-			"Archive":    reflect.TypeOf((*model.Archive)(nil)).Elem(),
-			"Array":      reflect.TypeOf((*model.Array)(nil)).Elem(),
-			"Column":     reflect.TypeOf((*model.Column)(nil)).Elem(),
-			"Header":     reflect.TypeOf((*model.Header)(nil)).Elem(),
 			"Prediction": reflect.TypeOf((*model.Prediction)(nil)).Elem(),
 			"Report":     reflect.TypeOf((*model.Report)(nil)).Elem(),
 			"State":      reflect.TypeOf((*model.State)(nil)).Elem(),
@@ -38,9 +31,7 @@ func init() {
 		Proxies: map[string]reflect.Type{
 			"Stateful": reflect.TypeOf((*proxy_model_Stateful)(nil)).Elem(),
 		},
-		Untypeds: map[string]string{
-			"UncheckedCount": "int:1048576",
-		},
+		Untypeds: map[string]string{},
 	}
 }
 

@@ -15,7 +15,7 @@ func init() {
 		Name: "param",
 		Binds: map[string]reflect.Value{
 			"All":         reflect.ValueOf(param.All),
-			"Any":         reflect.ValueOf(&param.Any).Elem(),
+			"Any":         reflect.ValueOf(param.Any),
 			"AtLeast":     reflect.ValueOf(param.AtLeast),
 			"Between":     reflect.ValueOf(param.Between),
 			"Check":       reflect.ValueOf(param.Check),
@@ -25,7 +25,7 @@ func init() {
 			"LessPenalty": reflect.ValueOf(param.LessPenalty),
 			"MorePenalty": reflect.ValueOf(param.MorePenalty),
 			"MoreUnits":   reflect.ValueOf(param.MoreUnits),
-			"Positive":    reflect.ValueOf(&param.Positive).Elem(),
+			"Positive":    reflect.ValueOf(param.Positive),
 			"Rougher":     reflect.ValueOf(param.Rougher),
 			"With":        reflect.ValueOf(param.With),
 			"Within":      reflect.ValueOf(param.Within),

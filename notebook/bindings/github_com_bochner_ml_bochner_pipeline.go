@@ -17,9 +17,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/pipeline"] = imports.Package{
 		Name: "pipeline",
 		Binds: map[string]reflect.Value{
-			"CheckChildren":   reflect.ValueOf(pipeline.CheckChildren),
 			"DeclareSteps":    reflect.ValueOf(pipeline.DeclareSteps),
-			"DeriveSeed":      reflect.ValueOf(pipeline.DeriveSeed),
 			"Find":            reflect.ValueOf(pipeline.Find),
 			"Float32":         reflect.ValueOf(pipeline.Float32),
 			"Float64":         reflect.ValueOf(pipeline.Float64),
@@ -35,7 +33,6 @@ func init() {
 			"Within":          reflect.ValueOf(pipeline.Within),
 		},
 		Types: map[string]reflect.Type{
-			"Capabilities":   reflect.TypeOf((*pipeline.Capabilities)(nil)).Elem(),
 			"Chain":          reflect.TypeOf((*pipeline.Chain)(nil)).Elem(),
 			"ChildrenSpec":   reflect.TypeOf((*pipeline.ChildrenSpec)(nil)).Elem(),
 			"Columns":        reflect.TypeOf((*pipeline.Columns)(nil)).Elem(),
@@ -43,8 +40,6 @@ func init() {
 			"Entry":          reflect.TypeOf((*pipeline.Entry)(nil)).Elem(),
 			"FittedChain":    reflect.TypeOf((*pipeline.FittedChain)(nil)).Elem(),
 			"FittedPipeline": reflect.TypeOf((*pipeline.FittedPipeline)(nil)).Elem(),
-			"Frozen":         reflect.TypeOf((*pipeline.Frozen)(nil)).Elem(),
-			"FrozenModel":    reflect.TypeOf((*pipeline.FrozenModel)(nil)).Elem(),
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
 			"Member":         reflect.TypeOf((*pipeline.Member)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),

@@ -20,7 +20,6 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"AllComponents":       reflect.ValueOf(transformer.AllComponents),
 			"AutoSmooth":          reflect.ValueOf(transformer.AutoSmooth),
-			"Learn":               reflect.ValueOf(transformer.Learn),
 			"NewARD":              reflect.ValueOf(transformer.NewARD),
 			"NewAdditiveChi2":     reflect.ValueOf(transformer.NewAdditiveChi2),
 			"NewBinning":          reflect.ValueOf(transformer.NewBinning),
@@ -50,7 +49,6 @@ func init() {
 			"Binning":               reflect.TypeOf((*transformer.Binning)(nil)).Elem(),
 			"BlockFitter":           reflect.TypeOf((*transformer.BlockFitter)(nil)).Elem(),
 			"CustomKernel":          reflect.TypeOf((*transformer.CustomKernel)(nil)).Elem(),
-			"CustomPitch":           reflect.TypeOf((*transformer.CustomPitch)(nil)).Elem(),
 			"Dense":                 reflect.TypeOf((*transformer.Dense)(nil)).Elem(),
 			"DenseTransformer":      reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
 			"Describer":             reflect.TypeOf((*transformer.Describer)(nil)).Elem(),

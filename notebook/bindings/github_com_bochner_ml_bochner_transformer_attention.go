@@ -14,11 +14,10 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/transformer/attention"] = imports.Package{
 		Name: "attention",
 		Binds: map[string]reflect.Value{
-			"Exact":             reflect.ValueOf(attention.Exact),
-			"ExactFloat32":      reflect.ValueOf(attention.ExactFloat32),
-			"FeaturesFromOmega": reflect.ValueOf(attention.FeaturesFromOmega),
-			"NewFeatures":       reflect.ValueOf(attention.NewFeatures),
-			"NewShape":          reflect.ValueOf(attention.NewShape),
+			"Exact":        reflect.ValueOf(attention.Exact),
+			"ExactFloat32": reflect.ValueOf(attention.ExactFloat32),
+			"NewFeatures":  reflect.ValueOf(attention.NewFeatures),
+			"NewShape":     reflect.ValueOf(attention.NewShape),
 		},
 		Types: map[string]reflect.Type{
 			"Features":     reflect.TypeOf((*attention.Features)(nil)).Elem(),
