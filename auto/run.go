@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"math"
+	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,9 +16,12 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -27,23 +31,22 @@ type run struct {
 	space
 	paces
 	memo  memo
-	notes *notes
 	began time.Time
 
-	mu         sync.Mutex // guards the following fields while recipes run concurrently
-	log        []scored
-	tried      int
-	claimed    int // number of candidates, including running ones
-	resumed    int
-	best       map[int]scored      // best candidate of each recipe on the most rows it was evaluated on
-	seen       map[evaluation]bool // evaluated points
-	rounds     []Round
-	last       level // level of the last round
-	leader     scored
-	incumbent  *fitted // current model
-	reserve    float64 // estimated seconds of the final fit
-	stopReason StopReason
-	warnings   []string
+	*searchloop.Loop // guards the following fields while recipes run concurrently
+	log              []scored
+	tried            int
+	claimed          int // number of candidates, including running ones
+	resumed          int
+	best             map[int]scored      // best candidate of each recipe on the most rows it was evaluated on
+	seen             map[evaluation]bool // evaluated points
+	rounds           []Round
+	last             level // level of the last round
+	leader           scored
+	incumbent        *fitted // current model
+	reserve          float64 // estimated seconds of the final fit
+	stopReason       StopReason
+	warnings         []string
 }
 
 // newRun checks the options and the rows.
@@ -55,10 +58,12 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{
+		Loop:   searchloop.New(o.Memory),
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), divided: map[int]*division{}},
 		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[any]any{}},
 		began: time.Now(), stopReason: StoppedByBudget, best: map[int]scored{}, seen: map[evaluation]bool{},
 	}
+	r.Workers, r.Stop, r.options.Memory = runtime.GOMAXPROCS(0), o.Stop, r.Memory
 	if err := r.checkRows(); err != nil {
 		return nil, err
 	}
@@ -179,29 +184,43 @@ func (r *run) findLessons() error {
 	return err
 }
 
+// head describes the search in its journal.
+func (r *run) head() journal.Head {
+	return journal.Head{Journal: "bochner auto", Version: 7, Sums: map[string]string{
+		"data": journal.Sum(func(h hash.Hash) { journal.Rows(h, r.data) }),
+		"options": journal.Sum(func(h hash.Hash) {
+			fmt.Fprintf(h, "%s %d %v\n", r.metric.Name, r.options.Seed, r.options.TimeOrdered)
+			journal.Spec(h, pipeline.Chain{Steps: r.options.Preprocessing})
+			for _, k := range r.table {
+				fmt.Fprintln(h, k)
+			}
+		}),
+	}}
+}
+
 // search runs all phases: the first model, the rounds and the final fit.
 func (r *run) search(ctx context.Context) (err error) {
-	if r.notes, err = openNotes(r.options.Journal, r.headOf()); err != nil {
+	if err := r.Open(r.options.Journal, r.head(), nil, nil); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.notes.journal.Close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	r.measureSpeed()
 	for _, phase := range []func(context.Context) error{r.firstModel, r.allRounds, r.tryLinear} {
 		if err == nil {
 			err = phase(ctx)
 		}
 	}
-	if err == nil || errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() && r.incumbent != nil {
+	if err == nil || errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() && r.incumbent != nil {
 		err = r.finish(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return ctxerr.Check(ctx)
-	case err != nil && !errors.Is(err, errEnded):
+	case err != nil && !errors.Is(err, searchloop.ErrEnded):
 		return err
 	case r.incumbent == nil:
 		return ErrNoModel
-	case r.stopped():
+	case r.Stopped():
 		r.stopReason = StoppedByCaller
 	}
 	return nil
@@ -247,7 +266,6 @@ func (r *run) tryExtra(ctx context.Context, rows, round int, points []point) ([]
 	if len(points) == 0 {
 		return nil, nil
 	}
-	r.claimed += len(points)
 	return r.try(ctx, rows, round, points)
 }
 
@@ -335,8 +353,6 @@ func (r *run) report(phase Phase) {
 	if r.options.Progress == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	p := Progress{Phase: phase, Tried: r.tried, Candidates: r.options.Candidates, Elapsed: time.Since(r.began)}
 	if r.timed() {
 		p.Budget = r.options.Budget

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -28,7 +29,6 @@ func TestHeldOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.notes = &notes{}
 	d, err := r.divide(data.Rows())
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,6 @@ func TestTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.notes = &notes{}
 	r.pace[anyWork] = pace{1e-9, 1e12}
 	before, _ := r.paceOf(kindOf(r.table[0]))
 	p := point{recipe: 0, size: 512}
@@ -105,7 +104,6 @@ func TestFirstModelIsNotGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.notes = &notes{}
 	r.pace[anyWork] = pace{1e-9, 1e12}
 	if err := r.firstModel(context.Background()); err != nil {
 		t.Fatal(err)
@@ -165,7 +163,7 @@ func TestLastFitEndsInTime(t *testing.T) {
 	refit := func(penalty int) error {
 		return r.fit(context.Background(), single(scored{point: point{penalty: penalty}}), 1, data.Rows(), r.hardDeadline())
 	}
-	if err := refit(-8); !errors.Is(err, errEnded) || r.incumbent != before {
+	if err := refit(-8); !errors.Is(err, searchloop.ErrEnded) || r.incumbent != before {
 		t.Errorf("a model of one step is kept (%v)", err)
 	}
 	if err := refit(8); err != nil { // of which one step is nearly all
@@ -527,7 +525,6 @@ func TestScoreOfMembersIsThatOfCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.notes = &notes{}
 		r.measureSpeed()
 		out, err := r.try(context.Background(), c.rows, 0, []point{{penalty: 4}})
 		if err != nil || out[0].Failed != "" {
@@ -745,10 +742,6 @@ func TestLinearIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.began = time.Now()
-	if r.notes, err = openNotes("", r.headOf()); err != nil {
-		t.Fatal(err)
-	}
-	defer r.notes.journal.Close()
 	r.measureSpeed()
 	if err := r.firstModel(context.Background()); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -50,7 +51,6 @@ func TestRepresentationsSeeNoTestTargets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.notes = &notes{}
 				d, err := r.divide(data.Rows())
 				if err != nil {
 					t.Fatal(err)
@@ -199,7 +199,7 @@ func TestMakingAgain(t *testing.T) {
 	}
 	var failing lazyValue[int]
 	for range 2 {
-		if _, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, errEnded }); err == nil {
+		if _, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, searchloop.ErrEnded }); err == nil {
 			t.Error("no error")
 		}
 	}

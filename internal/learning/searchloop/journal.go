@@ -52,8 +52,8 @@ func (e Entry) Fit() (at Fit, ok bool) {
 	return Fit{e.Key, e.Round, *e.Candidate, *e.Fold}, true
 }
 
-// Open opens or creates the journal at a path and reads its fits; "" means no journal. check returns an error for a fit
-// of another search. shared receives the entries without a fit.
+// Open opens or creates the journal at a path and reads its fits; "" means no journal. check, unless nil, returns an
+// error for a fit of another search. shared receives the entries without a fit.
 func (l *Loop) Open(path string, head journal.Head, check func(Fit, Outcome) error, shared func(Entry)) (err error) {
 	if l.recorded = map[Fit]Outcome{}; path == "" {
 		return nil
@@ -64,10 +64,11 @@ func (l *Loop) Open(path string, head journal.Head, check func(Fit, Outcome) err
 			return err
 		}
 		at, ok := e.Fit()
-		if !ok && e.Candidate == nil && e.Fold == nil {
+		switch {
+		case !ok && e.Candidate == nil && e.Fold == nil && shared != nil:
 			shared(e)
 			return nil
-		} else if !ok {
+		case !ok:
 			return errors.New("it is of no fit of this search")
 		}
 		out := Outcome{Done: true, Seconds: e.Seconds, Failed: e.Failed, Unconverged: e.Unconverged}
@@ -79,8 +80,10 @@ func (l *Loop) Open(path string, head journal.Head, check func(Fit, Outcome) err
 				return err
 			}
 		}
-		l.recorded[at] = out
-		return check(at, out)
+		if l.recorded[at] = out; check != nil {
+			return check(at, out)
+		}
+		return nil
 	})
 	return err
 }
