@@ -52,12 +52,9 @@ type Proposal struct {
 	Done func(shared []string, err error) error
 }
 
-// New returns a loop whose fits may take the given number of bytes; 0 means half of the available memory.
+// New returns a loop whose fits may take the given number of bytes; 0 means [memory.Budget].
 func New(bytes int64) *Loop {
-	if bytes == 0 {
-		bytes = memory.Available() / 2 // the rows and their copies need the rest
-	}
-	return &Loop{Memory: bytes}
+	return &Loop{Memory: cmp.Or(bytes, memory.Budget(context.Background()))}
 }
 
 // Stopped reports whether the caller has stopped the search.
@@ -94,6 +91,8 @@ func (l *Loop) Limited(ctx context.Context, until time.Time) (context.Context, c
 // Run does the fits of proposals 0 to n−1, l.Workers at a time. It calls propose in ascending order; nil proposes
 // nothing. It returns the first error.
 func (l *Loop) Run(ctx context.Context, n int, propose func(i int) (*Proposal, error)) error {
+	workers := min(n, max(l.Workers, 1))
+	ctx = memory.WithBudget(ctx, l.Memory/int64(max(workers, 1)))
 	var wait sync.WaitGroup
 	var failed error
 	next := 0
@@ -114,7 +113,7 @@ func (l *Loop) Run(ctx context.Context, n int, propose func(i int) (*Proposal, e
 			failed = cmp.Or(failed, err)
 		}
 	}
-	for range min(n, max(l.Workers, 1)) {
+	for range workers {
 		wait.Go(work)
 	}
 	wait.Wait()
