@@ -264,15 +264,13 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (float64, error) {
 	return own.Cost(shape).Flops, err
 }
 
-// learnPace updates the throughput by the time of a trial.
-func (r *run) learnPace(t *trial) {
+// learnPace updates the throughput by the seconds of a trial after its representation.
+func (r *run) learnPace(t *trial, took float64) {
 	kind := r.table[t.points[0].recipe]
-	shape, err := r.shapeOf(context.Background(), kind.representation)
-	if err != nil || !r.timed() {
-		return
+	if shape, err := r.shapeOf(context.Background(), kind.representation); err == nil && r.timed() && !t.began.IsZero() {
+		r.notePace(kindOf(kind), r.trialWork(t.points, t.list, shape, t.folds),
+			took-minFitSeconds*float64(len(t.list)*len(t.folds)))
 	}
-	took := t.took - minFitSeconds*float64(len(t.list)*len(t.folds))
-	r.notePace(kindOf(kind), r.trialWork(t.points, t.list, shape, t.folds), took)
 }
 
 // trialLimit returns the time limit of a trial, a multiple of its estimated time; 0 if there is none.
@@ -282,7 +280,7 @@ func (r *run) trialLimit(ctx context.Context, t *trial) time.Duration {
 	if !r.timed() || r.incumbent == nil && r.tried > 0 { // the second attempt at a first model has no limit
 		return 0
 	}
-	foreseen, err := r.expected(ctx, t.division.data.Rows(), t.points)
+	foreseen, err := r.expected(ctx, t.out[0].on, t.points)
 	if err != nil {
 		return 0
 	}

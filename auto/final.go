@@ -136,7 +136,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spe
 // that the search has a model if it is interrupted.
 func (r *run) keepModel(ctx context.Context) error {
 	s, err := r.bestAffordable(ctx, keepShare)
-	if err != nil || s.Folds == nil || r.incumbent.rows == r.data.Rows() && r.rank(s, r.incumbent.members[0]) >= 0 {
+	if err != nil || s.Scores == nil || r.incumbent.rows == r.data.Rows() && r.rank(s, r.incumbent.members[0]) >= 0 {
 		return err
 	}
 	err = r.fit(ctx, single(s), 1, r.data.Rows(), r.spent()+2*keepShare*r.secondsLeft())

@@ -237,15 +237,15 @@ func (r *run) firstModel(ctx context.Context) error {
 	}
 	at := max(slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" }), 0)
 	out, err := try(at, rows, 2)
-	if err == nil && r.leader.Folds == nil && r.hashTerms(ctx) {
+	if err == nil && r.leader.Scores == nil && r.hashTerms(ctx) {
 		out, err = try(at, rows, 2)
 	}
 	learned := rows
-	if err == nil && r.leader.Folds == nil {
+	if err == nil && r.leader.Scores == nil {
 		learned = fewer
 		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() }), 0), fewer, 0)
 	}
-	if err == nil && r.leader.Folds == nil {
+	if err == nil && r.leader.Scores == nil {
 		err = fmt.Errorf("the first model cannot be scored: %s", out[0].Failed)
 	}
 	if err != nil {
@@ -258,7 +258,7 @@ func (r *run) firstModel(ctx context.Context) error {
 func (r *run) tryExtra(ctx context.Context, rows, round int, points []point) ([]scored, error) {
 	if most := r.options.Candidates; most > 0 {
 		left := max(most-r.tried, 0)
-		if r.leader.Folds == nil {
+		if r.leader.Scores == nil {
 			left = max(left, 1)
 		}
 		points = points[:min(len(points), left)]
@@ -311,7 +311,7 @@ func (r *run) constantScore() (float64, error) {
 		return 0, err
 	}
 	folds, err := r.scoresOf(d, func(k int) (p estimator.Prediction) {
-		n, train := len(d.scores[k].at), d.folds[d.scores[k].fold].Train
+		n, train := len(d.scores[k]), d.folds[d.fold(k)].Train
 		value, shares := 0.0, make([]float64, max(r.classes, 1))
 		for _, i := range train {
 			value += d.data.Y[i] / float64(len(train))
@@ -342,7 +342,7 @@ func (r *run) updateBest(out []scored) {
 		if b, ok := r.best[s.recipe]; !ok || r.rank(s, b) < 0 {
 			r.best[s.recipe] = s
 		}
-		if r.leader.Folds == nil || r.rank(s, r.leader) < 0 {
+		if r.leader.Scores == nil || r.rank(s, r.leader) < 0 {
 			r.leader = s
 		}
 	}
@@ -357,7 +357,7 @@ func (r *run) report(phase Phase) {
 	if r.timed() {
 		p.Budget = r.options.Budget
 	}
-	if r.leader.Folds != nil {
+	if r.leader.Scores != nil {
 		p.Best = r.entryOf(r.leader)
 	}
 	r.options.Progress(p)

@@ -10,24 +10,22 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/internal/learning/searchloop"
-	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// scored is an evaluated candidate.
+// scored is an evaluated candidate. Its Scores are those of [division.scores]. Its Output contains the predictions of
+// [division.tests]; it has no values if it is not stored, see [run.storedCandidates].
 type scored struct {
 	point
-	outcome
+	searchloop.Outcome
 	round int
 	on    int // number of rows for cross-validation
 	mean  float64
@@ -36,41 +34,33 @@ type scored struct {
 	spread float64
 }
 
-// outcome is what the evaluation of a candidate gives.
-type outcome struct {
-	Folds   []float64 // score of each fold
-	Seconds float64   // of all its fits, with its part of shared work
-	Failed  string
-	// Output contains the predictions of the test rows of one fold after the other. It has no values if it is not
-	// stored, see [run.storedCandidates].
-	Output estimator.Prediction
-}
-
 // trial is a set of points of one recipe to evaluate together.
 type trial struct {
 	*run
 	*division
-	points []point
-	round  int
-	rows   datasets.Set           // preprocessed
-	list   []pipeline.Pipeline    // pipelines on these rows; nil if the outcomes are from the journal
-	keys   []string               // of the points, in the journal
-	fits   [][]searchloop.Outcome // of each point on each fold
-	began  time.Time              // after the representation
-	limit  time.Duration          // of the time since then
-	took   float64                // seconds since then; if canceled, an estimate
 	out    []scored
+	points []point
+	fits   []searchloop.Fit    // of the points, in the journal
+	rows   datasets.Set        // preprocessed
+	list   []pipeline.Pipeline // pipelines on these rows; nil if the outcomes are from the journal
+	began  time.Time           // after the representation
+	limit  time.Duration       // of the time since then
 }
 
 // propose returns the evaluation of points of one recipe on the first rows of the order.
 func (r *run) propose(rows, round int, points []point) (*trial, *searchloop.Proposal, error) {
 	d, err := r.divide(rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &trial{run: r, division: d, points: points}
+	for _, p := range points {
+		t.out = append(t.out, scored{point: p, round: round, on: d.data.Rows()})
+	}
 	r.claimed += len(points)
-	t := &trial{run: r, division: d, points: points, round: round, keys: make([]string, len(points)),
-		fits: make([][]searchloop.Outcome, len(points))}
 	// the rest of the time is reserved for the final fit
 	return t, &searchloop.Proposal{Until: r.deadline(r.options.Budget.Seconds() - r.reserve), Job: t.job, Record: t.record,
-		Done: t.done}, err
+		Done: t.done}, nil
 }
 
 // try evaluates points of one recipe on the first rows of the order.
@@ -85,34 +75,32 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 
 // job takes the outcomes from the journal, or prepares the rows and the pipelines.
 func (t *trial) job(ctx context.Context) (j batch.Job, limit time.Duration, err error) {
-	missing := false
+	known := true
 	for i, p := range t.points {
 		spec, err := t.pipelineOf(ctx, p, asSpec)
 		if err != nil {
 			return j, 0, err
 		}
-		t.keys[i] = journal.Sum(func(h hash.Hash) {
-			fmt.Fprintln(h, t.data.Rows())
+		t.fits = append(t.fits, searchloop.Fit{Key: journal.Sum(func(h hash.Hash) {
+			fmt.Fprintln(h, t.out[i].on)
 			journal.Spec(h, spec)
-		})
-		t.fits[i] = make([]searchloop.Outcome, len(t.folds))
-		for k := range t.folds {
-			var ok bool
-			t.fits[i][k], ok = t.Recorded(searchloop.Fit{Key: t.keys[i], Fold: k})
-			missing = missing || !ok
-		}
+		})})
+		o, ok := t.Recorded(t.fits[i])
+		known = known && ok && len(o.Scores) == len(t.scores)
+		t.out[i].Outcome = o
 	}
-	if !missing {
+	if known {
 		return j, 0, nil
 	}
-	t.list = make([]pipeline.Pipeline, len(t.points))
 	if t.rows, err = t.cleanedRows(ctx, t.table[t.points[0].recipe].representation, t.division); err != nil {
 		return j, 0, err
 	}
 	for i, p := range t.points {
-		if t.list[i], err = t.pipelineOf(ctx, p, inTrial); err != nil {
+		one, err := t.pipelineOf(ctx, p, inTrial)
+		if err != nil {
 			return j, 0, err
 		}
+		t.list, t.out[i].Outcome = append(t.list, one), searchloop.Outcome{}
 	}
 	j = batch.Job{Data: t.rows, Shape: t.rows.Shape(), Folds: t.folds, Candidates: batch.Candidates(t.list...)}
 	if number, _, bytes := t.TooLarge(j); number > 0 {
@@ -123,108 +111,75 @@ func (t *trial) job(ctx context.Context) (j batch.Job, limit time.Duration, err 
 	return j, t.limit, nil
 }
 
-// record scores the predictions of a pipeline for a fold.
-func (t *trial) record(i, fold int, o batch.Outcome) (err error) {
-	f := searchloop.Outcome{Done: true, Seconds: o.Seconds, Output: o.Prediction}
-	if o.Err != nil {
-		f.Failed = fmt.Sprintf("fold %d: %v", fold, t.rows.Locate(o.Err, 0))
+// record stores the predictions of a pipeline for a fold.
+func (t *trial) record(i, fold int, o batch.Outcome) error {
+	out := &t.out[i]
+	if out.Seconds += o.Seconds; o.Err != nil && out.Failed == "" {
+		out.Failed = fmt.Sprintf("fold %d: %v", fold, t.rows.Locate(o.Err, 0))
 	}
-	for k, part := range t.scores {
-		if part.fold == fold && f.Failed == "" {
-			score, err := t.scoreOf(t.division, k, rowsOf(o.Prediction, part.at))
-			if f.Scores = append(f.Scores, score); err != nil {
-				f.Failed = err.Error()
-			}
-		}
-	}
-	t.fits[i][fold] = f
+	out.Output.Put(o.Prediction, len(t.tests), func(k int) int { return t.starts[fold] + k })
 	t.report(PhaseSearch)
 	return nil
 }
 
-// done stores the outcomes of the trial. Its error ends the search.
+// done scores the predictions and stores the outcomes of the trial. Its error ends the search.
 func (t *trial) done(_ []string, err error) error {
-	noted, canceled := t.list == nil && err == nil, errors.Is(err, searchloop.ErrLimit)
+	took, canceled := time.Since(t.began).Seconds(), errors.Is(err, searchloop.ErrLimit)
 	switch {
 	case errors.Is(err, searchloop.ErrEnded), ctxerr.Is(err):
 		return err
 	case canceled:
-		t.took = canceledFactor * t.limit.Seconds()
+		took = canceledFactor * t.limit.Seconds()
 		err = fmt.Errorf("given up after %.3g s, which was more than foreseen", t.limit.Seconds())
-	case err == nil:
-		t.took = time.Since(t.began).Seconds()
 	}
-	t.out = make([]scored, len(t.points))
+	known := t.list == nil && err == nil
 	for i := range t.out {
+		o := &t.out[i]
 		if err != nil {
-			t.fits[i] = slices.Repeat([]searchloop.Outcome{{Done: true, Failed: err.Error()}}, len(t.folds))
+			o.Failed = err.Error()
 		}
-		t.out[i] = scored{point: t.points[i], outcome: t.outcomeOf(t.fits[i]), round: t.round, on: t.data.Rows()}
-		t.out[i].mean, t.out[i].spread = meanAndSpread(t.out[i].Folds, t.times)
-		t.seen[evaluation{t.points[i], t.data.Rows()}] = true
-	}
-	t.tried += len(t.points)
-	if noted {
-		t.resumed += len(t.points)
-	} else if err = t.write(canceled); err != nil {
-		return err
-	}
-	t.log = append(t.log, t.out...)
-	t.updateBest(t.out)
-	if !noted {
-		t.learnPace(t)
-	}
-	return nil
-}
-
-// write drops the predictions that are not stored and writes the fits to the journal, unless the trial was canceled: it
-// may succeed with more time.
-func (t *trial) write(canceled bool) error {
-	stored := t.storedCandidates(t.out)
-	for i, fits := range t.fits {
-		for k := range fits {
-			if !slices.Contains(stored, i) {
-				fits[k].Output, t.out[i].Output = estimator.Prediction{}, estimator.Prediction{}
+		if !known && o.Failed == "" {
+			scores, err := t.scoresOf(t.division, func(k int) estimator.Prediction { return rowsOf(o.Output, t.scores[k]) })
+			if o.Scores = scores; err != nil {
+				o.Failed = err.Error()
 			}
-			if !canceled {
-				if err := t.Write(searchloop.Fit{Key: t.keys[i], Fold: k}, fits[k]); err != nil {
+		}
+		if o.Failed != "" {
+			o.Scores, o.Output = slices.Repeat([]float64{math.NaN()}, len(t.scores)), estimator.Prediction{}
+		}
+		o.mean, o.spread = meanAndSpread(o.Scores, t.times)
+		t.seen[evaluation{o.point, o.on}] = true
+	}
+	t.tried += len(t.out)
+	if known {
+		t.resumed += len(t.out)
+	} else {
+		t.learnPace(t, took)
+		stored := t.storedCandidates(t.out)
+		for i := range t.out {
+			if !slices.Contains(stored, i) {
+				t.out[i].Output = estimator.Prediction{}
+			}
+			if !canceled && i < len(t.fits) { // it may succeed with more time
+				if err := t.Write(t.fits[i], t.out[i].Outcome); err != nil {
 					return err
 				}
 			}
 		}
 	}
+	t.log = append(t.log, t.out...)
+	t.updateBest(t.out)
 	return nil
 }
 
-// outcomeOf returns the outcome of a candidate by its fits to the folds.
-func (t *trial) outcomeOf(fits []searchloop.Outcome) (o outcome) {
-	for _, f := range fits {
-		o.Seconds += f.Seconds
-		o.Failed = cmp.Or(o.Failed, f.Failed)
-		o.Folds, o.Output = append(o.Folds, f.Scores...), o.Output.Append(f.Output, t.tested)
-	}
-	if o.Failed != "" {
-		o.Folds, o.Output = slices.Repeat([]float64{math.NaN()}, len(t.scores)), estimator.Prediction{}
-	}
-	return o
-}
-
-// rowsOf returns the predictions of some rows.
-func rowsOf(p estimator.Prediction, at []int) (out estimator.Prediction) {
-	vectors, matrices := p.Parts()
-	to, toMatrices := out.Parts()
-	for k, v := range vectors {
-		for _, i := range at {
-			if *v != nil {
-				*to[k] = append(*to[k], (*v)[i])
-			}
+// rowsOf returns the predictions of some rows, which ascend.
+func rowsOf(p estimator.Prediction, rows []int) (out estimator.Prediction) {
+	out.Put(p, len(rows), func(k int) int {
+		if at, ok := slices.BinarySearch(rows, k); ok {
+			return at
 		}
-	}
-	for k, m := range matrices {
-		if *m != nil {
-			*toMatrices[k] = rowblock.Select(*m, at).(*mat.Dense)
-		}
-	}
+		return -1
+	})
 	return out
 }
 

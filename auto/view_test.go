@@ -60,7 +60,7 @@ func TestRepresentationsSeeNoTestTargets(t *testing.T) {
 				if err != nil || out[0].Failed != "" {
 					t.Fatal(name, err, out)
 				}
-				return rowsOf(out[0].Output, d.cases(0)).Values
+				return rowsOf(out[0].Output, d.scores[0]).Values
 			}
 			before := predictions(func([]int, []float64) {})
 			if after := predictions(func(tested []int, y []float64) {
