@@ -50,7 +50,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
 // Load reads all rows of a CSV, TSV, ARFF, svmlight or NumPy file, gzip-compressed or not. target
@@ -88,16 +87,10 @@ func LoadInputs(ctx context.Context, path string) (datasets.Set, error) {
 //
 // Sparse rows are not standardized, because centering would fill in their zeros.
 func KernelMachine(data datasets.Set) pipeline.Pipeline {
-	var model estimator.Estimator = estimator.NewRidge()
-	if len(data.Schema.Classes()) > 0 || data.Schema.Labels() != nil || len(data.Schema.Targets) == 0 && areCodes(data.Y) {
-		model = estimator.NewLogistic()
-	}
 	table := preprocessing.Of(data)
 	table.Missing = true // rows to predict may have missing values where these have none
-	if table.Text > 0 {
-		return preprocessing.Steps(table).Then(model)
-	}
-	return append(preprocessing.Steps(table), pipeline.Steps(transformer.NewRFF())...).Then(model)
+	return preprocessing.Machine(table, len(data.Schema.Classes()) > 0 || data.Schema.Labels() != nil ||
+		len(data.Schema.Targets) == 0 && areCodes(data.Y))
 }
 
 // areCodes reports whether numbers can be class codes: at most 10 different integers from 0.

@@ -29,7 +29,7 @@ func TestModelsOfCustomKernelsAreSaved(t *testing.T) {
 	}}
 	binning := transformer.NewBinning()
 	binning.Kernel, binning.Grids = "custom", 20
-	binning.Custom = &transformer.CustomPitch{Pitch: func(rng *rand.Rand) float64 {
+	binning.Custom = &transformer.CustomKernel{Pitch: func(rng *rand.Rand) float64 {
 		return -math.Log(rng.Float64()) - math.Log(rng.Float64())
 	}}
 	data, _, err := builtin.Load("wine")

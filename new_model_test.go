@@ -68,7 +68,7 @@ func TestPrinting(t *testing.T) {
 	machine := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewLogistic())
 	model, result, err := bochner.Search(t.Context(), machine, data, bochner.Validation{},
 		gridsearch.Axis{Path: "rff.features", Values: []any{20, 40}},
-		gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, kernel.GammaScale, kernel.FixedGamma(0.2)}})
+		gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, kernel.GammaScale(), kernel.FixedGamma(0.2)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,15 +84,12 @@ func CrossValidate(ctx context.Context, machine estimator.Estimator, data datase
 	return result.Best().Summary, nil
 }
 
-// CurvePoint contains the mean scores of models that are fitted to the same number of rows.
-type CurvePoint struct {
-	Rows  int
-	Train float64 // on the training rows
-	Test  float64 // on the test rows
+// Curve is a learning curve: the mean scores of models that are fitted to the same number of rows. It prints as
+// a table.
+type Curve []struct {
+	Rows        int
+	Train, Test float64 // scores on the training rows and the test rows
 }
-
-// Curve is a learning curve. It prints as a table.
-type Curve []CurvePoint
 
 // curvePoints is the number of points of a learning curve.
 const curvePoints = 5

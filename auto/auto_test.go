@@ -383,7 +383,7 @@ func TestCalibrated(t *testing.T) {
 	o.Candidates, o.Score, o.Recipes = 20, "log_loss", []string{calibrated}
 	result := fit(t, train, o)
 	found, err := estimator.Predict(context.Background(), result.Model, test.X,
-		estimator.Request{Outputs: estimator.Probabilities})
+		estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil {
 		t.Fatal(err)
 	}

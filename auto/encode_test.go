@@ -149,7 +149,7 @@ func TestText(t *testing.T) {
 		t.Errorf("the leader is of %q with %v", got, r.leader.mean)
 	}
 	if _, err := r.incumbent.model.Predict(context.Background(), data.X); err != nil ||
-		!estimator.OutputsOf(r.incumbent.model).Has.Has(estimator.Probabilities) {
+		!estimator.OutputsOf(r.incumbent.model).Has.Has(estimator.OutputProbabilities) {
 		t.Errorf("%s has no probabilities: %v", r.table[r.incumbent.members[0].recipe], err)
 	}
 }

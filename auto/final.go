@@ -81,9 +81,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 		if err != nil {
 			return err
 		}
-		frozen := out.spec
-		frozen.Estimator = pipeline.FrozenModel{Spec: whole, Fitted: together}
-		if out.model, err = frozen.Fit(ctx, part); err != nil {
+		if out.model, err = out.spec.WithFitted(together).Fit(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -263,7 +261,7 @@ func (r *run) finish(ctx context.Context) error {
 func (r *run) decide(ctx context.Context) error {
 	const folds = 3
 	in := *r.incumbent
-	if r.classes != 2 || r.metric.Requires != metrics.Predictions || r.metric.Name == "accuracy" || r.options.Exportable ||
+	if r.classes != 2 || r.metric.Requires != metrics.RequiresPredictions || r.metric.Name == "accuracy" || r.options.Exportable ||
 		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > finalShare*r.secondsLeft() {
 		return nil
 	}

@@ -139,7 +139,7 @@ func (r *run) pipelineOf(ctx context.Context, p point, u use) (out pipeline.Pipe
 		n, fixed := chain.Len(), !supervised(chain)
 		for i := 0; i < n && fixed && u == inFinal; i++ {
 			_, fitted := chain.Step(i)
-			steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
+			steps[i] = steps[i].WithFitted(fitted)
 		}
 		switch {
 		case step == nil:
@@ -148,7 +148,7 @@ func (r *run) pipelineOf(ctx context.Context, p point, u use) (out pipeline.Pipe
 			if err != nil {
 				return out, err
 			}
-			steps[n].Fitter = pipeline.Frozen{Spec: step, Fitted: t}
+			steps[n] = steps[n].WithFitted(t)
 		case u == inTrial:
 			steps[n].Fitter = learned{step, r, learnedKey{kind.name, kind.careful, ""}}
 		}

@@ -137,8 +137,9 @@ var (
 // kind, and then comes first.
 var representations = []representation{
 	{name: "zscores"},
+	// the effect of a column that is constant in most rows shows in many rows only
 	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"),
-		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000), only: ruleColumns},
+		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000, "rows", maxLessons), only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
 	{name: "target scales", encode: encodeTargets, learn: ard(), quick: fewFeatures, slow: manyFeatures,
@@ -315,8 +316,7 @@ func known(name string) bool { return slices.Contains(Recipes(), name) }
 
 // isSparse reports whether rows are sparse, as those of text are after preprocessing.
 func isSparse(data datasets.Set) bool {
-	_, ok := data.X.(interface{ NNZ() int })
-	return ok || hasText(data)
+	return data.Shape().NonZeros > 0 || hasText(data)
 }
 
 // hasText reports whether a column is text.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
-	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 )
 
 // sample contains the rows of a search, the order in which rounds use them, and their folds.
@@ -140,8 +140,9 @@ func (r *sample) divide(n int) (*division, error) {
 }
 
 const (
-	minSharedLessons = 3000 // minimum number of rows for which representations are learned from separate rows
-	maxLessons       = 6000 // maximum number of rows for representation learning
+	minSharedLessons = 3000   // minimum number of rows for which representations are learned from separate rows
+	maxLessons       = 10_000 // maximum number of rows for representation learning
+	initialLessons   = 6000   // of most representations
 )
 
 // lessonCount returns the number of rows for representation learning.
@@ -351,5 +352,5 @@ func (r *sample) counts() bool {
 // seed returns the seed of a purpose. All maps have the same one, so that maps of a family are
 // nested.
 func (r *sample) seed(purpose string) uint64 {
-	return pipeline.DeriveSeed(r.options.Seed, "auto."+purpose)
+	return specs.DeriveSeed(r.options.Seed, "auto."+purpose)
 }

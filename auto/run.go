@@ -111,7 +111,7 @@ func (r *run) chooseTable() error {
 	// of few rows an exact kernel is cheaper than its maps, of very many it is too slow
 	const maxExactOnly, maxExact = 1500, 100_000
 	task, o, rows := r.metric.Task, r.options, r.data.Rows()
-	scores := r.metric.Requires == metrics.Probabilities
+	scores := r.metric.Requires == metrics.RequiresProbabilities
 	byClass := metricinput.IsClassBalanced(r.metric.Name)
 	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !byClass &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
@@ -136,6 +136,9 @@ func (r *run) chooseTable() error {
 		if k.rule == ruleColumns {
 			product := r.productKernel()
 			k.learn.settings = append(slices.Clone(k.learn.settings), product)
+			if r.classes > 0 { // errors of classes are not normal, as the evidence assumes
+				k.learn.settings = append(k.learn.settings, newPart("", "objective", "press").settings...)
+			}
 			if k.step.name != "binning" {
 				k.step.settings = append(slices.Clone(k.step.settings), product)
 			}
@@ -178,9 +181,12 @@ func (r *run) findLessons() error {
 	}
 	alike := datasets.Set{X: mat.NewDense(r.data.Rows(), 1, nil), Y: r.data.Y, Weights: r.data.Weights,
 		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // sampling does not depend on the inputs
-	r.lessonRows, err = step.(interface {
-		Sample(ctx context.Context, data datasets.Source) ([]int, error)
-	}).Sample(context.Background(), alike.Source())
+	switch s := step.(type) {
+	case transformer.ARD:
+		r.lessonRows, err = s.Sample(context.Background(), alike.Source())
+	case transformer.RFM:
+		r.lessonRows, err = s.Sample(context.Background(), alike.Source())
+	}
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -183,33 +184,7 @@ func (j Job) SharedKeys() []int {
 			values[i] = s.Shared()
 		}
 	}
-	return Keys(values)
-}
-
-// Keys returns for each value the index of the first equal one; nil equals no other. Values of types
-// that == does not support are compared by reflect.DeepEqual.
-func Keys(values []any) []int {
-	out := make([]int, len(values))
-	first := map[any]int{}
-	var others []int
-	for i, v := range values {
-		out[i] = i
-		if v == nil {
-			continue
-		}
-		if reflect.ValueOf(v).Comparable() {
-			if at, ok := first[v]; ok {
-				out[i] = at
-			} else {
-				first[v] = i
-			}
-		} else if k := slices.IndexFunc(others, func(at int) bool { return reflect.DeepEqual(values[at], v) }); k >= 0 {
-			out[i] = others[k]
-		} else {
-			others = append(others, i)
-		}
-	}
-	return out
+	return specs.Keys(values)
 }
 
 // Includes reports whether a candidate is fitted on a fold.

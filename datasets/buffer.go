@@ -15,7 +15,7 @@ import (
 // ReadAll reads all blocks of src into one Set. If the rows of src are in memory, it returns them
 // without a copy. If src knows its number of rows, ReadAll allocates no more than the result.
 func ReadAll(ctx context.Context, src Source) (Set, error) {
-	if s, ok := inMemory(src); ok {
+	if s, ok := InMemory(src); ok {
 		return s, nil
 	}
 	rows, cols := src.Dims()
@@ -29,15 +29,18 @@ func ReadAll(ctx context.Context, src Source) (Set, error) {
 	return b.Set(), nil
 }
 
-// inMemory returns the rows of a source that [Set.Source] made, or of a reader that stores its rows.
-func inMemory(src Source) (set Set, ok bool) {
-	switch s := src.(type) {
-	case setSource:
-		return s.set, true
-	case interface{ InMemory() (Set, bool) }:
-		return s.InMemory()
+// storedSource is a Source whose rows may be in memory.
+type storedSource interface {
+	InMemory() (set Set, ok bool)
+}
+
+// InMemory returns the rows of src if they are in memory: those of [Set.Source], or of a reader that
+// stores its rows.
+func InMemory(src Source) (set Set, ok bool) {
+	if s, is := src.(storedSource); is {
+		set, ok = s.InMemory()
 	}
-	return Set{}, false
+	return set, ok
 }
 
 // Concat concatenates the rows of sets; the result has the schema of the first one. The sets must

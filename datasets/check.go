@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/matrices"
 )
@@ -73,8 +74,8 @@ func (s Set) check() error {
 
 // checkText returns an error unless the text columns of the schema are those of X.
 func (s Set) checkText() error {
-	if _, ok := s.X.(interface{ Finite() bool }); ok {
-		return nil // a placeholder without entries
+	if _, ok := s.X.(rowblock.Placeholder); ok {
+		return nil
 	}
 	m := textrows.Of(s.X)
 	for j := range s.Cols() {
@@ -152,8 +153,8 @@ func (s Set) CheckFinite() error {
 var ErrMissing = errors.New("missing value")
 
 func findInfinite(X mat.Matrix) (row, column int) {
-	if m, ok := X.(interface{ Finite() bool }); ok && m.Finite() {
-		return -1, -1 // a placeholder without entries
+	if _, ok := X.(rowblock.Placeholder); ok {
+		return -1, -1
 	}
 	n, d := X.Dims()
 	for i := range n {

@@ -21,30 +21,30 @@ type Date struct {
 	// Order is dmy or mdy for dates that start with the day or the month. Dates that start with the
 	// year (2024-03-01) or have periods (1.3.2024) need no order.
 	Order string
-	Parts []string // of DateParts; nil means DefaultDateParts
+	Parts []string // of DateParts; nil means year, month, day, weekday and hour
 }
 
-// DateParts lists the parts of a date, as numeric columns. Weekdays are 1 (Monday) to 7. The sine and
+// DateParts returns the parts of a date, as numeric columns. Weekdays are 1 (Monday) to 7. The sine and
 // cosine of a part place December next to January; those of the hour include the minutes. elapsed is
 // the number of days since 1970, with the time of day as a fraction.
-var DateParts = []string{"year", "month", "day", "weekday", "hour", "month_sin", "month_cos", "weekday_sin",
-	"weekday_cos", "hour_sin", "hour_cos", "elapsed"}
-
-// DefaultDateParts lists the parts of a date without Parts.
-var DefaultDateParts = DateParts[:5]
+func DateParts() []string {
+	return []string{"year", "month", "day", "weekday", "hour", "month_sin", "month_cos", "weekday_sin", "weekday_cos",
+		"hour_sin", "hour_cos", "elapsed"}
+}
 
 // Names returns the names of the columns that replace a column: its name with each part.
 func (d Date) Names(column string) []string {
 	var names []string
-	for _, part := range d.partNames() {
+	for _, part := range d.PartNames() {
 		names = append(names, column+"_"+part)
 	}
 	return names
 }
 
-func (d Date) partNames() []string {
+// PartNames returns the parts of the date, by default the first five of [DateParts].
+func (d Date) PartNames() []string {
 	if d.Parts == nil {
-		return DefaultDateParts
+		return DateParts()[:5]
 	}
 	return d.Parts
 }
@@ -54,12 +54,12 @@ func (d Date) Check() error {
 	if d.Order != "" && d.Order != "dmy" && d.Order != "mdy" {
 		return fmt.Errorf("order must be dmy or mdy, got %q", d.Order)
 	}
-	if len(d.partNames()) == 0 {
-		return fmt.Errorf("parts must be some of %s, got none", strings.Join(DateParts, ", "))
+	if len(d.PartNames()) == 0 {
+		return fmt.Errorf("parts must be some of %s, got none", strings.Join(DateParts(), ", "))
 	}
 	for i, part := range d.Parts {
-		if !slices.Contains(DateParts, part) {
-			return fmt.Errorf("part must be one of %s, got %q", strings.Join(DateParts, ", "), part)
+		if !slices.Contains(DateParts(), part) {
+			return fmt.Errorf("part must be one of %s, got %q", strings.Join(DateParts(), ", "), part)
 		}
 		if slices.Contains(d.Parts[:i], part) {
 			return fmt.Errorf("part %q is repeated", part)
@@ -76,7 +76,7 @@ func (d Date) Values(t time.Time) []float64 {
 	weekday := float64((t.Weekday()+6)%daysPerWeek + 1)
 	month, weekPhase := 2*math.Pi*float64(t.Month())/monthsPerYear, 2*math.Pi*weekday/daysPerWeek
 	hour := 2 * math.Pi * (float64(t.Hour()) + float64(t.Minute())/60) / hoursPerDay
-	for _, part := range d.partNames() {
+	for _, part := range d.PartNames() {
 		switch part {
 		case "year":
 			out = append(out, float64(t.Year()))

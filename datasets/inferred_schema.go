@@ -71,28 +71,28 @@ type Constraint int
 
 // The constraints.
 const (
-	Numbers         Constraint = iota // all columns are numeric
-	Categories                        // all columns are categorical
-	SomeValue                         // every column has a value in some row
-	NoMissing                         // numeric columns have no missing values
-	KnownCategories                   // all categories are in the schema
-	ManyColumns                       // at least Requirement.Columns columns
-	NamedColumn                       // a column named Requirement.Name
-	Targets                           // rows have targets
-	Texts                             // all columns are text
-	ColumnCount                       // exactly Requirement.Columns columns
-	NotNegative                       // no value is below 0
-	Checked                           // Requirement.Check returns no error
-	Labels                            // all columns are categorical, or text with categories
-	Names                             // all columns are categorical, or text of names
+	RequireNumbers         Constraint = iota // all columns are numeric
+	RequireCategories                        // all columns are categorical
+	RequireSomeValue                         // every column has a value in some row
+	RequireNoMissing                         // numeric columns have no missing values
+	RequireKnownCategories                   // all categories are in the schema
+	RequireMinColumns                        // at least Requirement.Columns columns
+	RequireNamedColumn                       // a column named Requirement.Name
+	RequireTargets                           // rows have targets
+	RequireText                              // all columns are text
+	RequireColumnCount                       // exactly Requirement.Columns columns
+	RequireNonNegative                       // no value is below 0
+	RequireCheck                             // Requirement.Check returns no error
+	RequireLabels                            // all columns are categorical, or text with categories
+	RequireNames                             // all columns are categorical, or text of names
 )
 
 // Requirement is a constraint with the text of its error.
 type Requirement struct {
 	Constraint Constraint
-	Columns    int    // for ManyColumns and ColumnCount
-	Name       string // for NamedColumn
-	// Check, for Checked, returns the errors of the columns. A param.FieldError has the path of a parameter
+	Columns    int    // for RequireMinColumns and RequireColumnCount
+	Name       string // for RequireNamedColumn
+	// Check, for RequireCheck, returns the errors of the columns. A param.FieldError has the path of a parameter
 	// of the step or model.
 	Check  func(in InferredSchema) []error
 	Reason string // follows "column age is categorical" in the error; "" is the default text
@@ -131,23 +131,23 @@ func (o InferredSchema) Satisfies(demands []Requirement) bool {
 
 func (c InferredColumn) violates(w Constraint) bool {
 	switch w {
-	case Numbers:
+	case RequireNumbers:
 		return c.Kind != Numeric
-	case Categories:
+	case RequireCategories:
 		return c.Kind != Categorical
-	case Labels:
+	case RequireLabels:
 		return c.Kind != Categorical && !c.Format.HasCategories()
-	case Names:
+	case RequireNames:
 		return c.Kind != Categorical && !c.Format.Name
-	case Texts:
+	case RequireText:
 		return c.Kind != Text
-	case SomeValue:
+	case RequireSomeValue:
 		return c.Empty
-	case NoMissing:
+	case RequireNoMissing:
 		return c.Missing != nil && c.Kind == Numeric
-	case KnownCategories:
+	case RequireKnownCategories:
 		return c.Unknown != nil
-	case NotNegative:
+	case RequireNonNegative:
 		return c.Negative != nil
 	}
 	return false

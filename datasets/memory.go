@@ -207,44 +207,6 @@ func FromSlices(columns map[string]any, target string) (Set, error) {
 	return b.set(target)
 }
 
-// RowScanner iterates over rows of columns, as *sql.Rows does.
-type RowScanner interface {
-	Columns() ([]string, error)
-	Next() bool
-	Scan(values ...any) error
-	Err() error
-}
-
-// FromRows returns the remaining rows of an iterator such as *sql.Rows as a set. Values and the
-// target are as in [FromStructs]. Package datasets/sql reads queries as streams.
-func FromRows(rows RowScanner, target string) (Set, error) {
-	names, err := rows.Columns()
-	if err != nil {
-		return Set{}, fmt.Errorf("datasets: %w", err)
-	}
-	if err := checkDistinct(names); err != nil {
-		return Set{}, fmt.Errorf("datasets: %w", err)
-	}
-	var b tableBuilder
-	values, pointers := make([]any, len(names)), make([]any, len(names))
-	for j, name := range names {
-		b.column(name)
-		pointers[j] = &values[j]
-	}
-	for rows.Next() {
-		if err := rows.Scan(pointers...); err != nil {
-			return Set{}, fmt.Errorf("datasets: %w", err)
-		}
-		for j := range values {
-			b.columns[j].addValue(reflect.ValueOf(values[j]))
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return Set{}, fmt.Errorf("datasets: %w", err)
-	}
-	return b.set(target)
-}
-
 // tableBuilder collects columns of Go values.
 type tableBuilder struct{ columns []*memoryColumn }
 

@@ -138,53 +138,18 @@ func TestNewWithTargets(t *testing.T) {
 // closed is a struct without exported fields.
 type closed struct{ size int }
 
-// rowsOf is an iterator as *sql.Rows.
-type rowsOf struct {
-	columns []string // nil means x, city and y
-	rows    [][]any
-	err     error
-}
-
-func (r *rowsOf) Columns() ([]string, error) {
-	if r.columns != nil {
-		return r.columns, nil
-	}
-	return []string{"x", "city", "y"}, nil
-}
-
-func (r *rowsOf) Next() bool { return len(r.rows) > 0 }
-
-func (r *rowsOf) Scan(values ...any) error {
-	for j := range values {
-		*values[j].(*any) = r.rows[0][j]
-	}
-	r.rows = r.rows[1:]
-	return nil
-}
-
-func (r *rowsOf) Err() error { return r.err }
-
-func TestFromMapsAndRows(t *testing.T) {
+func TestFromMaps(t *testing.T) {
 	maps, err := datasets.FromMaps([]map[string]any{{"x": 1, "city": "Bonn", "y": 2.5}, {"y": 3.5, "city": nil},
 		{"x": int8(4), "city": "Kiel", "y": float32(1)}}, "y")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := datasets.FromRows(&rowsOf{rows: [][]any{{int64(1), []byte("Bonn"), 2.5}, {nil, nil, 3.5},
-		{int64(4), "Kiel", 1.0}}}, "y")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, set := range map[string]datasets.Set{"maps": maps, "rows": rows} {
+	for name, set := range map[string]datasets.Set{"maps": maps} {
 		x, city := set.Schema.Index("x"), set.Schema.Index("city")
 		if set.Rows() != 3 || set.X.At(2, x) != 4 || !math.IsNaN(set.X.At(1, x)) || set.X.At(2, city) != 1 ||
 			!math.IsNaN(set.X.At(1, city)) || !slices.Equal(set.Y, []float64{2.5, 3.5, 1}) {
 			t.Errorf("%s: %v, %v", name, mat.Formatted(set.X), set.Y)
 		}
-	}
-	if _, err := datasets.FromRows(&rowsOf{err: errors.New("gone")}, "y"); err == nil ||
-		err.Error() != "datasets: gone" {
-		t.Error(err)
 	}
 }
 
@@ -231,9 +196,6 @@ func TestMemoryErrors(t *testing.T) {
 		},
 		"rows must be structs with exported fields, and datasets_test.closed has none": func() (datasets.Set, error) {
 			return datasets.FromStructs([]closed{{1}}, "")
-		},
-		`column names must be distinct, got "x" twice`: func() (datasets.Set, error) {
-			return datasets.FromRows(&rowsOf{columns: []string{"x", "city", "x"}}, "")
 		},
 		"nothing to learn from: 0 rows": func() (datasets.Set, error) { return datasets.FromMaps(nil, "") },
 	} {

@@ -104,8 +104,8 @@ func (s Set) Source() Source { return setSource{s} }
 
 type setSource struct{ set Set }
 
-// Set returns the rows. internal/rows/rowsource uses it to recognize a Set.
-func (s setSource) Set() Set { return s.set }
+// InMemory returns the rows.
+func (s setSource) InMemory() (Set, bool) { return s.set, true }
 
 func (s setSource) Schema() Schema         { return s.set.Schema }
 func (s setSource) Dims() (rows, cols int) { return s.set.Rows(), s.set.Cols() }

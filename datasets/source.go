@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // Source is a stream of blocks of rows that can be read repeatedly.
@@ -230,11 +231,16 @@ func (s Set) Shape() Shape {
 	if s.Targets != nil {
 		_, out.Outputs = s.Targets.Dims()
 	}
-	if m, ok := s.X.(interface{ NNZ() int }); ok && out.Rows > 0 {
-		out.NonZeros = max(float64(m.NNZ())/float64(out.Rows), 1e-9)
+	entries := 0
+	switch m := s.X.(type) {
+	case *matrices.CSR:
+		entries = max(m.NNZ(), 1)
+	case rowblock.Placeholder:
+		entries = m.NonZeros
+		out.Documents, _ = m.Documents.(*Documents)
 	}
-	if m, ok := s.X.(interface{ Documents() *Documents }); ok {
-		out.Documents = m.Documents()
+	if entries > 0 && out.Rows > 0 {
+		out.NonZeros = float64(entries) / float64(out.Rows)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"reflect"
 
 	"gonum.org/v1/gonum/mat"
@@ -45,11 +46,17 @@ type Tags struct {
 	Relevance []float64
 
 	// Of a fitted model.
-	StoredRows     int      // training rows that predictions need
-	SupportVectors bool     // whether these are support vectors
-	IntervalMethod string   // method of prediction intervals or sets; "" without
-	Level          float64  // their probability level
-	PooledGroups   []string // groups of rows that share one calibration, because they are too small
+	StoredRows     int     // training rows that predictions need
+	SupportVectors bool    // whether these are support vectors
+	IntervalMethod string  // method of prediction intervals or sets; "" without
+	Level          float64 // their probability level
+	// Coef returns the coefficients of a linear model, outputs × features; nil for other models.
+	Coef func() *mat.Dense
+	// Terms returns the terms of the additive kernel of the model, named after the columns of its input,
+	// and their shares of the variance of the predictions; nil for other models.
+	Terms        func(ctx context.Context, in Schema) (names []string, shares []float64, err error)
+	RowsLearned  int      // rows of the fit and of incremental learning; 0 if the model does not support it
+	PooledGroups []string // groups of rows that share one calibration, because they are too small
 }
 
 // Tagger is a spec or a fitted value that declares its tags.

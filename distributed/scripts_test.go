@@ -21,9 +21,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/distributed/store/s3"
-	"github.com/bochner-ml/bochner/internal/experiment/store"
-	"github.com/bochner-ml/bochner/internal/experiment/store/storetest"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
+	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )
 
 // The tests of the scripts of Slurm and Kubernetes run them with processes in the place of the engine: sbatch is a

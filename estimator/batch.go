@@ -161,9 +161,10 @@ func fitSplit(ctx context.Context, j batch.Job, candidate, fold int, rows joint.
 	return out
 }
 
-// scoreReader is a fitted model whose prediction follows from its scores.
-type scoreReader interface {
+// linearModel is a fitted model whose prediction follows from scores that are linear in the inputs.
+type linearModel interface {
 	Predictor
+	weights() *linear
 	read(scores *mat.Dense, err error, want Request) (Prediction, error)
 }
 
@@ -182,7 +183,7 @@ func fitJointly[C any](ctx context.Context, j batch.Job, name string, fitted fun
 		} else if !kern.AllFinite(scores.RawMatrix().Data) {
 			err = errTooLarge
 		}
-		return fitted(linear{}, r.Classes).(scoreReader).read(scores, err, Request{})
+		return fitted(linear{}, r.Classes).(linearModel).read(scores, err, Request{})
 	}, func(candidate, fold int, rows joint.Split) batch.Outcome {
 		return fitSplit(ctx, j, candidate, fold, rows)
 	}), candidates)

@@ -23,7 +23,7 @@ func ExampleAs() {
 	var report estimator.Reporter
 	fmt.Println(estimator.As(model, &logistic), logistic.Coef().At(0, 0) > 0)
 	fmt.Println(estimator.As(model, &report), report.Report().Converged)
-	fmt.Println(estimator.OutputsOf(model).Has.Has(estimator.Std))
+	fmt.Println(estimator.OutputsOf(model).Has.Has(estimator.OutputStd))
 	// Output:
 	// true true
 	// true true

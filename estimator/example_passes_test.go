@@ -49,24 +49,16 @@ func ExamplePassEstimator_parts() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		state, err := model.Record(pass)
-		if err != nil {
-			log.Fatal(err)
-		}
 		var file bytes.Buffer
-		if err := model.Write(&file, model.Header{}, state); err != nil {
+		if err := model.Write(&file, pass); err != nil {
 			log.Fatal(err)
 		}
 		return file.Bytes()
 	}
 	receive := func(file []byte) datasets.Pass {
-		_, state, err := model.Read(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			log.Fatal(err)
-		}
 		pass, err := spec.Start(ctx, line.Schema, 1)
 		if err == nil {
-			err = model.Restore(state, pass)
+			err = model.Read(bytes.NewReader(file), int64(len(file)), pass)
 		}
 		if err != nil {
 			log.Fatal(err)
@@ -112,7 +104,7 @@ func ExampleLogistic_StartFrom() {
 		log.Fatal(err)
 	}
 	p, err := estimator.Predict(ctx, fitted, mat.NewDense(1, 2, []float64{5.6, 2.2}),
-		estimator.Request{Outputs: estimator.Probabilities})
+		estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil {
 		log.Fatal(err)
 	}

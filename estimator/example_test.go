@@ -93,7 +93,7 @@ func ExampleLogistic() {
 	}
 	model := fitted.(*estimator.FittedLogistic)
 	out, err := model.PredictFull(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}),
-		estimator.Request{Outputs: estimator.Probabilities})
+		estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func ExampleSGDClassifier() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("learned from", fitted.(interface{ RowsLearned() int }).RowsLearned(), "rows")
+	fmt.Println("learned from", datasets.TagsOf(fitted).RowsLearned, "rows")
 	codes, err := fitted.Predict(ctx, mat.NewDense(2, 2, []float64{4.2, 1.3, 6.1, 2.3}))
 	if err != nil {
 		log.Fatal(err)

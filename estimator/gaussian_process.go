@@ -100,7 +100,7 @@ type GaussianProcess struct {
 // NewGaussianProcess returns the spec of 1000 features of the gaussian kernel, of which scales, noise and amplitude
 // are learned, with an intercept.
 func NewGaussianProcess() GaussianProcess {
-	return GaussianProcess{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Features: 1000,
+	return GaussianProcess{Kernel: "gaussian", Gamma: kernel.GammaScale(), Nu: 1.5, Shape: 1, Features: 1000,
 		Optimize: []string{"scales", "noise", "amplitude"}, Rows: 3000, Steps: 70, Intercept: true}
 }
 
@@ -111,20 +111,20 @@ const linearKernel = "linear"
 func (s *GaussianProcess) Params(l *param.List) {
 	s.Kernel.Declare(l, "covariance of the function; linear takes the inputs as features",
 		append(slices.Clip(spectral.FourierKernels), linearKernel, string(kernel.Precomputed))...)
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
+	l.Value(&s.Gamma, "gamma", "initial scale γ of the kernel")
 	l.Complexity("gamma", param.Rougher)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "random features of the kernel", param.Between(2, 1<<20))
 	l.Complexity("features", param.MoreUnits)
 	l.Value(&s.Noise, "noise", "variance of the noise; a number is not learned")
 	l.Complexity("noise", param.MorePenalty)
 	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
-	l.Names(&s.Optimize, "optimize", "what the evidence chooses, of gamma, scales (γ of each input), noise and amplitude")
-	l.Int(&s.Rows, "rows", "rows of the sample that gamma or scales are learned from", param.AtLeast(2))
+	l.Names(&s.Optimize, "optimize", "parameters that are learned: gamma or scales (γ of each input), noise, amplitude")
+	l.Int(&s.Rows, "rows", "number of sampled rows for learning gamma or scales", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three "+
 		"starts", param.AtLeast(1))
-	l.Bool(&s.Intercept, "intercept", "whether the mean is learned too, with a flat prior, or 0")
+	l.Bool(&s.Intercept, "intercept", "whether to learn the mean, with a flat prior; otherwise it is 0")
 	l.Seed(&s.Seed, "seed", "seed of the features and of the sample")
 	l.Check("features", func() error {
 		if s.Features%2 != 0 {

@@ -58,7 +58,9 @@ func (f *FittedGaussianProcess) Tags() datasets.Tags {
 func (f *FittedGaussianProcess) LogMarginalLikelihood() float64 { return f.evidence }
 
 // Outputs returns values, targets and standard deviations.
-func (f *FittedGaussianProcess) Outputs() Outputs { return Outputs{Has: Values | Targets | Std} }
+func (f *FittedGaussianProcess) Outputs() Outputs {
+	return Outputs{Has: OutputValues | OutputTargets | OutputStd}
+}
 
 // PredictFull returns the mean of a new observation of weight 1 of each target at each row of X, and its standard
 // deviation, which includes the noise. Cost d·D + D² flops a row, d·D without standard deviations.
@@ -67,7 +69,7 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 	if n == 0 {
 		return emptyPrediction(f.Outputs().Has), ctxerr.Check(ctx)
 	}
-	if !want.Wants(Std) {
+	if !want.Wants(OutputStd) {
 		return f.processFunction.PredictFull(ctx, X, want)
 	}
 	t := f.outputs()
@@ -242,18 +244,18 @@ type processFunction struct {
 
 // Predict returns the first target, or function, at each row of X.
 func (f *processFunction) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictFull(ctx, X, Request{Outputs: Values})
+	all, err := f.PredictFull(ctx, X, Request{Outputs: OutputValues})
 	return all.Values, err
 }
 
 // Outputs returns values and targets.
-func (f *processFunction) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+func (f *processFunction) Outputs() Outputs { return Outputs{Has: OutputValues | OutputTargets} }
 
 // PredictFull returns every target, or function, at each row of X.
 func (f *processFunction) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		return emptyPrediction(Values | Targets), ctxerr.Check(ctx)
+		return emptyPrediction(OutputValues | OutputTargets), ctxerr.Check(ctx)
 	}
 	t := f.outputs()
 	out := mat.NewDense(n, t, nil)
@@ -373,7 +375,7 @@ func (k *kernelFeatures) state(s *model.State) {
 	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma),
 		"frequencies and gamma do not fit")
 	s.Require(!slices.ContainsFunc(append([]float64{k.nu, k.shape}, k.gamma...),
-		func(v float64) bool { return !param.Positive.Contains(v) }), "gamma, nu and shape are not all positive")
+		func(v float64) bool { return !param.Positive().Contains(v) }), "gamma, nu and shape are not all positive")
 	if s.Err() != nil {
 		return
 	}
@@ -437,7 +439,7 @@ func (f *FittedGaussianProcess) State(s *model.State) {
 		s.Require(f.lower.At(i, i) > 0, "the factor of the gaussian process is singular")
 	}
 	s.Require(!slices.ContainsFunc(append(slices.Clone(f.noise), f.amplitude...),
-		func(v float64) bool { return !param.Positive.Contains(v) }), "noise and amplitude are not all positive")
+		func(v float64) bool { return !param.Positive().Contains(v) }), "noise and amplitude are not all positive")
 	s.Require(f.weight >= 0 && kern.AllFinite([]float64{f.weight, f.evidence}) && kern.AllFinite(relevance) &&
 		kern.AllFinite(f.mean) && kern.AllFinite(f.lower.RawMatrix().Data),
 		"the gaussian process has numbers that are not finite")

@@ -38,7 +38,7 @@ func glmParams(l *param.List, alpha *float64, intercept *bool, tol *float64, max
 	l.Float(alpha, "alpha", "penalty on the squared weights, relative to the mean deviance", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
-	l.Float(tol, "tol", "gradient, relative to that of the trivial model, at which to stop", param.Positive)
+	l.Float(tol, "tol", "gradient, relative to that of the trivial model, at which to stop", param.Positive())
 	l.Int(maxIter, "max_iter", "most Newton steps", param.AtLeast(1))
 }
 
@@ -147,7 +147,7 @@ func means(scores []float64) ([]float64, error) {
 }
 
 // Outputs returns values.
-func (f *FittedGLM) Outputs() Outputs { return Outputs{Has: Values} }
+func (f *FittedGLM) Outputs() Outputs { return Outputs{Has: OutputValues} }
 
 // PredictFull returns the mean of the target of each row of X.
 func (f *FittedGLM) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {

@@ -553,6 +553,6 @@ func TestBayesianRidgeEqualsReference(t *testing.T) {
 
 // predictStd returns the values and the standard deviations that a model predicts.
 func predictStd(ctx context.Context, p estimator.Predictor, X mat.Matrix) (mean, std []float64, err error) {
-	out, err := estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.Values | estimator.Std})
+	out, err := estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.OutputValues | estimator.OutputStd})
 	return out.Values, out.Std, err
 }

@@ -53,7 +53,7 @@ func (s *Huber) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
-	l.Float(&s.Tol, "tol", "gradient, relative to that of the median, at which to stop", param.Positive)
+	l.Float(&s.Tol, "tol", "gradient, relative to that of the median, at which to stop", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "most Newton steps", param.AtLeast(1))
 }
 

@@ -34,7 +34,7 @@ func TestKernelMatrix(t *testing.T) {
 		return s
 	}
 	byRule, svm := ridge(kernel.Gaussian), estimator.NewKernelSVM()
-	byRule.Gamma = kernel.GammaScale
+	byRule.Gamma = kernel.GammaScale()
 	svm.Kernel, svm.Gamma, svm.Coef0 = kernel.Sigmoid, kernel.FixedGamma(0.3), 1
 	product := ridge(kernel.Product(kernel.Term{Index: []int{0, 2}, Kernel: kernel.Gaussian, Gamma: kernel.FixedGamma(0.3)},
 		kernel.Term{Index: []int{1}, Kernel: kernel.Laplacian, Gamma: kernel.FixedGamma(2)}))

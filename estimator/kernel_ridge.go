@@ -79,7 +79,7 @@ type KernelRidge struct {
 // NewKernelRidge returns a KernelRidge with the gaussian kernel, γ by [kernel.GammaScale], Alpha 1 and an
 // intercept.
 func NewKernelRidge() KernelRidge {
-	return KernelRidge{Kernel: "gaussian", Gamma: kernel.GammaScale, Alpha: 1, Nu: 1.5, Shape: 1, Exponent: 1,
+	return KernelRidge{Kernel: "gaussian", Gamma: kernel.GammaScale(), Alpha: 1, Nu: 1.5, Shape: 1, Exponent: 1,
 		Degree: 3, Coef0: 1, Intercept: true,
 		Solver: "auto", Preconditioner: "rpcholesky", Tol: 1e-6, MaxIter: 1000}
 }
@@ -94,25 +94,25 @@ func (s *KernelRidge) Params(l *param.List) {
 
 // kernelPenaltyParams declares the penalty and intercept of kernel ridge regression and its classifier.
 func kernelPenaltyParams(l *param.List, alpha *float64, intercept *bool) {
-	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
+	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive())
 	l.Complexity("alpha", param.MorePenalty)
-	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 }
 
 // kernelWidthParams declares a kernel, one of [pairwise.Kernels] or more, and its width.
 func kernelWidthParams(l *param.List, name *kernel.Name, gamma *kernel.Gamma, more ...string) {
 	name.Declare(l, "kernel", slices.Concat(pairwise.Kernels, more)...)
-	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Value(gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 }
 
 // kernelShapeParams declares the numbers of the kernels that have one.
 func kernelShapeParams(l *param.List, name *kernel.Name, nu, shape, exponent, coef0 *float64, degree *int) {
-	l.Float(nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Float(nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Float(exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Int(degree, "degree", "degree of the polynomial kernel", degrees)
-	l.Float(coef0, "coef0", "constant c₀ of a kernel of products x'y, ≥ 0 for polynomial", param.Any)
+	l.Float(coef0, "coef0", "constant c₀ of a kernel of products x'y, ≥ 0 for polynomial", param.Any())
 	l.Check("coef0", func() error {
 		if *name == kernel.Polynomial && *coef0 < 0 {
 			return errors.New("a number ≥ 0 for kernel: polynomial")
@@ -140,7 +140,7 @@ func kernelSolverParams(l *param.List, name *kernel.Name, solver, preconditioner
 	})
 	l.Choice(preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
 	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.Between(0, 1<<20))
-	l.Float(tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)
+	l.Float(tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive())
 	l.Int(maxIter, "max_iter", "most steps of cg", param.AtLeast(1))
 	l.Seed(seed, "seed", "seed of the preconditioner and of the sample for gamma: median")
 }

@@ -48,7 +48,7 @@ func (s *KernelRidgeClassifier) Params(l *param.List) {
 	kernelWidthParams(l, &s.Kernel, &s.Gamma)
 	kernelPenaltyParams(l, &s.Alpha, &s.Intercept)
 	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	kernelSolverParams(l, &s.Kernel, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 

@@ -1,9 +1,11 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -36,7 +38,7 @@ func (f *kernelRegressor) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 }
 
 // Outputs returns values and targets.
-func (f *kernelRegressor) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+func (f *kernelRegressor) Outputs() Outputs { return Outputs{Has: OutputValues | OutputTargets} }
 
 // PredictFull returns every target of each row of X.
 func (f *kernelRegressor) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
@@ -58,7 +60,7 @@ type kernelClassifier struct {
 
 // Outputs returns values and scores.
 func (f *kernelClassifier) Outputs() Outputs {
-	return Outputs{Has: Values | Scores, Classes: slices.Clone(f.classes)}
+	return Outputs{Has: OutputValues | OutputScores, Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class and scores of each row of X.
@@ -137,19 +139,59 @@ func (f *kernelModel) Report() Report {
 	return r
 }
 
-// Terms returns the products of a sum of kernels of columns ([kernel.Sum]), with column numbers, and the
-// share of each in the variance of the predictions, or of the scores, of the stored rows. The shares add
-// up to 1; one is negative if the term counteracts the others. Other kernels have no terms.
-func (f *kernelModel) Terms(ctx context.Context) (terms []kernel.Summand, shares []float64, err error) {
-	return f.m.Terms(ctx)
-}
-
 // InputWidth returns the number of input columns.
 func (f *kernelModel) InputWidth() int { return len(f.m.Gamma) }
 
-// Tags returns the number of input columns and of stored rows.
+// Tags returns the number of input columns and of stored rows, and the terms of a kernel of columns.
 func (f *kernelModel) Tags() datasets.Tags {
-	return datasets.Tags{InputWidth: f.InputWidth(), StoredRows: f.Rows()}
+	return datasets.Tags{InputWidth: f.InputWidth(), StoredRows: f.Rows(), Terms: f.terms}
+}
+
+// terms returns the products of a sum of kernels of columns ([kernel.Sum]), and the share of each in the
+// variance of the predictions, or of the scores, of the stored rows. The shares add up to 1; one is
+// negative if the term counteracts the others. Other kernels have no terms.
+func (f *kernelModel) terms(ctx context.Context, in datasets.Schema) (names []string, shares []float64, err error) {
+	terms, shares, err := f.m.Terms(ctx)
+	for _, s := range terms {
+		names = append(names, nameOfTerm(in, s))
+	}
+	return names, shares, err
+}
+
+// nameOfTerm names a product of kernels of columns after the columns before they were encoded.
+func nameOfTerm(in datasets.Schema, s kernel.Summand) string {
+	var factors []string
+	for _, t := range s.Product {
+		if t.Index == nil {
+			factors = append(factors, "all columns ("+string(t.Kernel)+")")
+			continue
+		}
+		// the column before it was encoded, or one of its encodings, if the term has all of it, else the column after
+		labels := func(j int) [3]string {
+			c := in.Column(j)
+			origin := cmp.Or(c.EncodedFrom, in.Name(j))
+			return [3]string{origin, origin + " (" + c.EncodedBy + ")", in.Name(j)}
+		}
+		elsewhere := map[string]bool{}
+		for j := range in.Columns {
+			if _, has := slices.BinarySearch(t.Index, j); !has {
+				elsewhere[labels(j)[0]], elsewhere[labels(j)[1]] = true, true
+			}
+		}
+		var names []string
+		for _, j := range t.Index {
+			all := labels(j)
+			name := all[max(slices.IndexFunc(all[:2], func(l string) bool { return !elsewhere[l] }), 0)]
+			if elsewhere[name] {
+				name = all[2]
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		factors = append(factors, strings.Join(names, ", "))
+	}
+	return strings.Join(factors, " × ")
 }
 
 // String describes the model in a line.
@@ -227,7 +269,7 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 		return fmt.Errorf("the dual weights do not fit %d rows and %d intercepts", n, len(m.Intercept))
 	case !kern.AllFinite(design.DenseData(dual)) || !kern.AllFinite(m.Intercept):
 		return fmt.Errorf("dual weights or intercepts are not finite")
-	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive.Contains(v) }):
+	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive().Contains(v) }):
 		return fmt.Errorf("gamma, nu and shape are not all positive")
 	case m.Kernel == string(kernel.Precomputed) && !pairwise.IsUnits(m.X):
 		return fmt.Errorf("the rows of a precomputed kernel must be unit vectors")
@@ -238,7 +280,7 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 	case m.Kernel == "polynomial" &&
 		(!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
 		return fmt.Errorf("degree or coef0 is out of range")
-	case m.Kernel == "sigmoid" && !param.Any.Contains(m.Shape.Coef0):
+	case m.Kernel == "sigmoid" && !param.Any().Contains(m.Shape.Coef0):
 		return fmt.Errorf("coef0 is not a finite number")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()

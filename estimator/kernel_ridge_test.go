@@ -98,7 +98,7 @@ func predictTargets(t *testing.T, spec estimator.Estimator, data datasets.Set, q
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := estimator.Predict(context.Background(), fitted, query, estimator.Request{Outputs: estimator.Targets})
+	out, err := estimator.Predict(context.Background(), fitted, query, estimator.Request{Outputs: estimator.OutputTargets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestKernelRidgeOfRowsOfOtherKinds(t *testing.T) {
 			}
 		}
 	}
-	for _, rule := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian, kernel.FixedGamma(1)} {
+	for _, rule := range []kernel.Gamma{kernel.GammaScale(), kernel.GammaMedian(), kernel.FixedGamma(1)} {
 		for _, solver := range []string{"cholesky", "cg"} {
 			s := estimator.NewKernelRidge()
 			s.Gamma, s.Solver, s.Alpha, s.Tol = rule, solver, 0.1, 1e-10
@@ -347,7 +347,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}
 	_, err = s.Fit(ctx, classes)
 	pred("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
-	s.Gamma = kernel.GammaScale
+	s.Gamma = kernel.GammaScale()
 	_, err = estimator.PlanBatch(batch.Job{LeaveOneOut: true, Candidates: batch.Candidates(s)})
 	if err == nil || !strings.Contains(err.Error(), "requires a fixed gamma") {
 		t.Error(err)

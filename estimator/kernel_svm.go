@@ -54,26 +54,26 @@ type KernelSVM struct {
 
 // NewKernelSVM returns a KernelSVM with C 1, the gaussian kernel, γ by [kernel.GammaScale] and tolerance 1e-3.
 func NewKernelSVM() KernelSVM {
-	return KernelSVM{C: 1, Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Exponent: 1, Degree: 3,
+	return KernelSVM{C: 1, Kernel: "gaussian", Gamma: kernel.GammaScale(), Nu: 1.5, Shape: 1, Exponent: 1, Degree: 3,
 		Coef0: 1, Tol: 1e-3, MaxIter: 1e8}
 }
 
 // Params declares the hyperparameters.
 func (s *KernelSVM) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
 	l.Complexity("C", param.LessPenalty)
 	kernelWidthParams(l, &s.Kernel, &s.Gamma, "sigmoid")
 	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
 }
 
 // smoParams declares how a machine is solved.
 func smoParams(l *param.List, tol *float64, cache, maxIter *int, seed *uint64) {
-	l.Float(tol, "tol", "violation of the optimality conditions at which to stop, relative to the margin or to the "+
-		"standard deviation of the target", param.Positive)
-	l.Int(cache, "cache", "megabytes of kernel rows in memory, 0 for all rows, up to 2 GiB", param.Between(0, 1<<20))
-	l.Int(maxIter, "max_iter", "maximum number of steps of pairs of rows", param.AtLeast(1))
+	l.Float(tol, "tol", "tolerance: violation of the optimality conditions, relative to the margin or to the "+
+		"standard deviation of the target", param.Positive())
+	l.Int(cache, "cache", "megabytes for cached kernel rows; 0: all rows, up to 2 GiB", param.Between(0, 1<<20))
+	l.Int(maxIter, "max_iter", "maximum number of iterations; each updates a pair of rows", param.AtLeast(1))
 	l.Seed(seed, "seed", "seed of the sample for gamma: median")
 }
 

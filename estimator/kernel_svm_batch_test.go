@@ -57,7 +57,7 @@ func TestKernelSVMBatchIsTheSameAsSeparateFits(t *testing.T) {
 func TestKernelSVMBatchKernels(t *testing.T) {
 	var list []estimator.Estimator
 	for _, name := range []kernel.Name{"gaussian", "laplacian", "cauchy", "matern", "rational_quadratic"} {
-		for _, gamma := range []kernel.Gamma{kernel.GammaScale, kernel.FixedGamma(0.2),
+		for _, gamma := range []kernel.Gamma{kernel.GammaScale(), kernel.FixedGamma(0.2),
 			kernel.FixedGamma(0.1, 2, 0.3)} {
 			for _, C := range []float64{1, 30} {
 				s := estimator.NewKernelSVR()

@@ -33,16 +33,16 @@ type fittedPairwiseSVM struct {
 
 // Outputs returns values and scores, and probabilities if the model has them.
 func (f *fittedPairwiseSVM) Outputs() Outputs {
-	out := Outputs{Has: Values | Scores, Classes: slices.Clone(f.classes)}
+	out := Outputs{Has: OutputValues | OutputScores, Classes: slices.Clone(f.classes)}
 	if len(f.slope) > 0 {
-		out.Has |= Probabilities
+		out.Has |= OutputProbabilities
 	}
 	return out
 }
 
 // Predict returns the code of the class of each row of X.
 func (f *fittedPairwiseSVM) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := f.PredictFull(ctx, X, Request{Outputs: Values})
+	out, err := f.PredictFull(ctx, X, Request{Outputs: OutputValues})
 	return out.Values, err
 }
 
@@ -57,7 +57,7 @@ func (f *fittedPairwiseSVM) PredictFull(ctx context.Context, X mat.Matrix, want 
 	}
 	n, k := pairs.RawMatrix().Rows, len(f.classes)
 	out := Prediction{Values: make([]float64, n), Scores: mat.NewDense(n, k, nil)}
-	if len(f.slope) > 0 && want.Wants(Probabilities) {
+	if len(f.slope) > 0 && want.Wants(OutputProbabilities) {
 		out.Probabilities = mat.NewDense(n, k, nil)
 	}
 	votes, c := make([]float64, 2*k), newCoupling(k)

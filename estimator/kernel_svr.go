@@ -50,9 +50,9 @@ func NewKernelSVR() KernelSVR {
 
 // Params declares the hyperparameters.
 func (s *KernelSVR) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
 	l.Complexity("C", param.LessPenalty)
-	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
+	l.Float(&s.Epsilon, "epsilon", "residuals up to this size have no loss", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)
 	kernelWidthParams(l, &s.Kernel, &s.Gamma, "sigmoid")
 	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)

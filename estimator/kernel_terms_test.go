@@ -38,7 +38,7 @@ func TestTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := fitted.(*fittedKernelRidge)
-	terms, shares, err := f.Terms(ctx)
+	terms, shares, err := f.terms(ctx, datasets.Schema{})
 	if err != nil || len(terms) != 2 || len(shares) != 2 {
 		t.Fatal(terms, shares, err)
 	}
@@ -74,7 +74,7 @@ func TestTerms(t *testing.T) {
 	if fitted, err = s.Fit(ctx, datasets.Set{X: X, Y: y}); err != nil {
 		t.Fatal(err)
 	}
-	if terms, _, err := fitted.(*fittedKernelRidge).Terms(ctx); terms != nil || err != nil {
+	if terms, _, err := fitted.(*fittedKernelRidge).terms(ctx, datasets.Schema{}); terms != nil || err != nil {
 		t.Errorf("the gaussian kernel has terms %v, %v", terms, err)
 	}
 }

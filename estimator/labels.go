@@ -104,7 +104,7 @@ func predictLabels(scores *mat.Dense, err error, want Request, odds bool) (Predi
 		}, scores)
 	}
 	out.Values = firstColumn(out.Targets)
-	if odds && want.Wants(Probabilities) {
+	if odds && want.Wants(OutputProbabilities) {
 		out.Probabilities = &mat.Dense{}
 		if !scores.IsEmpty() {
 			out.Probabilities.Apply(func(_, _ int, z float64) float64 {

@@ -43,7 +43,7 @@ func (f *FittedLinear) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 }
 
 // Outputs returns values and targets.
-func (f *FittedLinear) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+func (f *FittedLinear) Outputs() Outputs { return Outputs{Has: OutputValues | OutputTargets} }
 
 // PredictFull returns every target of each row of X.
 func (f *FittedLinear) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
@@ -68,12 +68,12 @@ type FittedLinearClassifier struct {
 }
 
 // Outputs returns values and scores.
-func (f *FittedLinearClassifier) Outputs() Outputs { return f.withLabels(Values | Scores) }
+func (f *FittedLinearClassifier) Outputs() Outputs { return f.withLabels(OutputValues | OutputScores) }
 
 // withLabels returns the outputs of the model, which include the targets if it has labels.
 func (f *FittedLinearClassifier) withLabels(has Output) Outputs {
 	if f.labels != nil {
-		has |= Targets
+		has |= OutputTargets
 	}
 	return Outputs{Has: has, Classes: slices.Clone(f.classes), Labels: slices.Clone(f.labels)}
 }
@@ -184,8 +184,10 @@ func (l *linear) Report() Report {
 	return r
 }
 
-// Tags returns the number of input columns.
-func (l *linear) Tags() datasets.Tags { return datasets.Tags{InputWidth: l.coef.RawMatrix().Cols} }
+// Tags returns the number of input columns and the coefficients.
+func (l *linear) Tags() datasets.Tags {
+	return datasets.Tags{InputWidth: l.coef.RawMatrix().Cols, Coef: l.Coef}
+}
 
 func (l *linear) outputs() int { return len(l.intercept) }
 

@@ -57,10 +57,10 @@ func NewLogistic() Logistic {
 
 // Params declares the hyperparameters.
 func (s *Logistic) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
 	l.Complexity("C", param.LessPenalty)
-	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 }
 
@@ -114,7 +114,9 @@ func (s Logistic) Tags() datasets.Tags {
 type FittedLogistic struct{ FittedLinearClassifier }
 
 // Outputs returns values, scores and probabilities.
-func (f *FittedLogistic) Outputs() Outputs { return f.withLabels(Values | Scores | Probabilities) }
+func (f *FittedLogistic) Outputs() Outputs {
+	return f.withLabels(OutputValues | OutputScores | OutputProbabilities)
+}
 
 // PredictFull returns class, scores and probabilities of each row of X.
 func (f *FittedLogistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {

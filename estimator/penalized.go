@@ -28,7 +28,7 @@ type penalized interface {
 // penalizedSolverParams declares how a penalized spec is solved.
 func penalizedSolverParams(l *param.List, solver *string, tol *float64, maxIter *int) {
 	l.Choice(solver, "solver", "how to solve", "auto", "newton", "dual")
-	l.Float(tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
+	l.Float(tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive())
 	l.Int(maxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
 }
 

@@ -202,7 +202,7 @@ type warmStart struct{ linear }
 
 // warmStartFrom returns the linear model in a predictor.
 func warmStartFrom(p Predictor, cols int) (*warmStart, error) {
-	var f interface{ weights() *linear }
+	var f linearModel
 	if !As(p, &f) {
 		return nil, fmt.Errorf("a %T has no weights to begin at", p)
 	}

@@ -16,14 +16,14 @@ type Output uint8
 
 // The outputs of models, and the fields of a [Prediction] that they set.
 const (
-	Values        Output = 1 << iota // Values, of every model
-	Targets                          // Targets, of a model that may have several targets
-	Scores                           // Scores, of a classifier
-	Probabilities                    // Probabilities
-	Std                              // Std and StdTargets
-	Intervals                        // Lower, Upper, LowerTargets and UpperTargets
-	Sets                             // Sets
-	AnomalyScores                    // Anomaly
+	OutputValues        Output = 1 << iota // Values, of every model
+	OutputTargets                          // Targets, of a model that may have several targets
+	OutputScores                           // Scores, of a classifier
+	OutputProbabilities                    // Probabilities
+	OutputStd                              // Std and StdTargets
+	OutputIntervals                        // Lower, Upper, LowerTargets and UpperTargets
+	OutputSets                             // Sets
+	OutputAnomalyScores                    // Anomaly
 )
 
 // Has reports whether o contains all of the given outputs.
@@ -54,11 +54,11 @@ type Prediction = model.Prediction
 func OutputsOf(p Predictor) Outputs {
 	full, ok := p.(FullPredictor)
 	if !ok {
-		return Outputs{Has: Values}
+		return Outputs{Has: OutputValues}
 	}
 	out := full.Outputs()
-	if out.Has |= Values; out.Has.Has(Std) {
-		out.Has |= Intervals
+	if out.Has |= OutputValues; out.Has.Has(OutputStd) {
+		out.Has |= OutputIntervals
 	}
 	return out
 }
@@ -71,7 +71,7 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (out 
 	defer guard.Recover(&err, p, "Predict")
 	full, ok := p.(FullPredictor)
 	if !ok {
-		if !want.Wants(Values) {
+		if !want.Wants(OutputValues) {
 			return Prediction{}, nil
 		}
 		if out.Values, err = p.Predict(ctx, X); err == nil && X != nil {
@@ -83,9 +83,9 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (out 
 		return onlyWanted(emptyPrediction(OutputsOf(p).Has), want), ctxerr.Check(ctx)
 	}
 	ask, normal := want, false
-	if has := full.Outputs().Has; want.Wants(Intervals) && has.Has(Std) && !has.Has(Intervals) {
+	if has := full.Outputs().Has; want.Wants(OutputIntervals) && has.Has(OutputStd) && !has.Has(OutputIntervals) {
 		if normal = true; ask.Outputs != 0 {
-			ask.Outputs |= Values | Targets | Std
+			ask.Outputs |= OutputValues | OutputTargets | OutputStd
 		}
 	}
 	if out, err = full.PredictFull(ctx, X, ask); err == nil {
@@ -128,19 +128,19 @@ func checkPrediction(p *Prediction, of Predictor, outputs Outputs, X mat.Matrix)
 // width returns the number of columns of an output of classes or labels, 0 if it is unknown.
 func (o Outputs) width(output Output) int {
 	switch {
-	case output != Scores && output != Probabilities && output != Sets:
+	case output != OutputScores && output != OutputProbabilities && output != OutputSets:
 		return 0
 	case o.Labels != nil:
 		return len(o.Labels)
-	case output == Scores && len(o.Classes) == 2:
+	case output == OutputScores && len(o.Classes) == 2:
 		return 1
 	}
 	return len(o.Classes)
 }
 
 // vectorOutputs and matrixOutputs are the outputs that the fields in Parts belong to.
-var vectorOutputs, matrixOutputs = []Output{Values, Std, Intervals, Intervals, AnomalyScores},
-	[]Output{Targets, Scores, Probabilities, Std, Intervals, Intervals, Sets}
+var vectorOutputs, matrixOutputs = []Output{OutputValues, OutputStd, OutputIntervals, OutputIntervals, OutputAnomalyScores},
+	[]Output{OutputTargets, OutputScores, OutputProbabilities, OutputStd, OutputIntervals, OutputIntervals, OutputSets}
 
 // vectorNames and matrixNames are the names of the fields in Parts.
 var vectorNames, matrixNames = []string{"Values", "Std", "Lower", "Upper", "Anomaly"},
@@ -171,7 +171,7 @@ func emptyPrediction(has Output) (p Prediction) {
 		}
 	}
 	for k, m := range matrices {
-		if several := has.Has(Targets) || matrixOutputs[k]&(Std|Intervals) == 0; has.Has(matrixOutputs[k]) && several {
+		if several := has.Has(OutputTargets) || matrixOutputs[k]&(OutputStd|OutputIntervals) == 0; has.Has(matrixOutputs[k]) && several {
 			*m = &mat.Dense{}
 		}
 	}
@@ -194,7 +194,7 @@ func predictClasses(scores *mat.Dense, err error, want Request,
 		return Prediction{}, err
 	}
 	out := Prediction{Values: codesOf(scores), Scores: scores}
-	if probabilities != nil && want.Wants(Probabilities) {
+	if probabilities != nil && want.Wants(OutputProbabilities) {
 		out.Probabilities = probabilities(scores)
 	}
 	return out, nil

@@ -85,7 +85,7 @@ var trainable = []string{"scales", "frequencies", "phases"}
 // NewRFFNetwork returns the spec of one layer of 300 features of the gaussian kernel, γ by
 // [kernel.GammaScale], in which all is trained.
 func NewRFFNetwork() RFFNetwork {
-	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Layers: 1, Features: 300,
+	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale(), Nu: 1.5, Shape: 1, Layers: 1, Features: 300,
 		Train: slices.Clone(trainable),
 		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1, Patience: 8}
 }
@@ -98,11 +98,11 @@ const (
 
 // Params declares the hyperparameters.
 func (s *RFFNetwork) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the initial frequencies", spectral.FourierKernels...)
+	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, maxLayers))
 	l.Complexity("layers", param.MoreUnits)
 	l.Int(&s.Features, "features", "features of each layer", param.Between(1, maxFeatures))
@@ -118,13 +118,14 @@ func (s *RFFNetwork) Params(l *param.List) {
 	})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
-	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
+	l.Float(&s.LearningRate, "learning_rate", "initial learning rate", param.Positive())
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
-	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by",
+	l.Float(&s.ValidationFraction, "validation_fraction", "share of the rows for validation",
 		param.Between(0, 0.9))
-	l.Int(&s.Patience, "patience", "epochs without progress after which the learning rate falls", param.AtLeast(1))
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Int(&s.Patience, "patience", "number of epochs without improvement after which the learning rate "+
+		"decreases", param.AtLeast(1))
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	l.Seed(&s.Seed, "seed", "seed of the draw, the rows held out and the minibatches")
 }
 

@@ -24,14 +24,14 @@ type FittedRFFNetwork struct {
 
 // Predict returns the first target, or the code of the class, of each row of X.
 func (f *FittedRFFNetwork) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := f.PredictFull(ctx, X, Request{Outputs: Values})
+	out, err := f.PredictFull(ctx, X, Request{Outputs: OutputValues})
 	return out.Values, err
 }
 
 // Outputs returns values and targets of a regression, values, scores and probabilities of a classifier, and all of
 // these of a zero value.
 func (f *FittedRFFNetwork) Outputs() Outputs {
-	regression, classifier := Values|Targets, Values|Scores|Probabilities
+	regression, classifier := OutputValues|OutputTargets, OutputValues|OutputScores|OutputProbabilities
 	switch {
 	case f.m == nil:
 		return Outputs{Has: regression | classifier}
@@ -56,9 +56,9 @@ func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want R
 // InputWidth returns the number of input columns.
 func (f *FittedRFFNetwork) InputWidth() int { d, _ := f.m.Layers[0].W.Dims(); return d }
 
-// Tags returns the number of input columns and their relevance.
+// Tags returns the number of input columns, their relevance and the coefficients of the last layer.
 func (f *FittedRFFNetwork) Tags() datasets.Tags {
-	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance()}
+	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance(), Coef: f.Coef}
 }
 
 // Layers returns the number of layers.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/features/fourier"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/kernel"
@@ -46,9 +47,9 @@ func TestNetworkCapabilities(t *testing.T) {
 		classes []string
 	}{"numbers": {numbers, nil}, "classes": {classes, []string{"no", "yes"}}} {
 		f := fittedNetwork(t, smallNetwork(), c.data)
-		want := Outputs{Has: Values | Targets}
+		want := Outputs{Has: OutputValues | OutputTargets}
 		if c.classes != nil {
-			want = Outputs{Has: Values | Scores | Probabilities, Classes: c.classes}
+			want = Outputs{Has: OutputValues | OutputScores | OutputProbabilities, Classes: c.classes}
 		}
 		if got := f.Outputs(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: outputs %+v, must be %+v", what, got, want)
@@ -201,17 +202,17 @@ func TestNetworkRefusesDamage(t *testing.T) {
 	s := smallNetwork()
 	s.Layers = 2
 	f := fittedNetwork(t, s, classes)
-	for what, harm := range map[string]func(a *model.Archive){
-		"a layer of another width": func(a *model.Archive) {
+	for what, harm := range map[string]func(a *archive.Archive){
+		"a layer of another width": func(a *archive.Archive) {
 			w := a.Arrays["1/frequencies"]
-			a.Arrays["1/frequencies"] = model.Array{Shape: []int{15, 16}, Floats: w.Floats[:15*16]}
+			a.Arrays["1/frequencies"] = archive.Array{Shape: []int{15, 16}, Floats: w.Floats[:15*16]}
 		},
-		"one class":       func(a *model.Archive) { a.Scalars["classes"] = []string{"no"} },
-		"more classes":    func(a *model.Archive) { a.Scalars["classes"] = []string{"a", "b", "c"} },
-		"no layers":       func(a *model.Archive) { a.Scalars["layers"] = 0.0 },
-		"too many layers": func(a *model.Archive) { a.Scalars["layers"] = 1e9 },
-		"not a number":    func(a *model.Archive) { a.Arrays["0/phases"].Floats[3] = math.NaN() },
-		"infinite":        func(a *model.Archive) { a.Arrays["coef"].Floats[3] = math.Inf(1) },
+		"one class":       func(a *archive.Archive) { a.Scalars["classes"] = []string{"no"} },
+		"more classes":    func(a *archive.Archive) { a.Scalars["classes"] = []string{"a", "b", "c"} },
+		"no layers":       func(a *archive.Archive) { a.Scalars["layers"] = 0.0 },
+		"too many layers": func(a *archive.Archive) { a.Scalars["layers"] = 1e9 },
+		"not a number":    func(a *archive.Archive) { a.Arrays["0/phases"].Floats[3] = math.NaN() },
+		"infinite":        func(a *archive.Archive) { a.Arrays["coef"].Floats[3] = math.Inf(1) },
 	} {
 		a, err := model.Record(f)
 		if err != nil {
@@ -238,14 +239,14 @@ func TestNetworkRelevanceInAFile(t *testing.T) {
 		t.Fatalf("relevance %v", f.Relevance())
 	}
 	for what, c := range map[string]struct {
-		change func(a *model.Archive)
+		change func(a *archive.Archive)
 		want   []float64
 		fails  bool
 	}{
-		"as written": {func(*model.Archive) {}, f.Relevance(), false},
-		"before":     {func(a *model.Archive) { delete(a.Arrays, "relevance") }, nil, false},
-		"too short": {func(a *model.Archive) {
-			a.Arrays["relevance"] = model.Array{Shape: []int{2}, Floats: []float64{1, 0.5}}
+		"as written": {func(*archive.Archive) {}, f.Relevance(), false},
+		"before":     {func(a *archive.Archive) { delete(a.Arrays, "relevance") }, nil, false},
+		"too short": {func(a *archive.Archive) {
+			a.Arrays["relevance"] = archive.Array{Shape: []int{2}, Floats: []float64{1, 0.5}}
 		}, nil, true},
 	} {
 		a, err := model.Record(f)

@@ -38,10 +38,10 @@ func NewRidgeClassifier() RidgeClassifier {
 func (s *RidgeClassifier) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
-	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
-	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive)
+	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
@@ -411,7 +412,7 @@ func TestGaussianProcessState(t *testing.T) {
 	x, _, y, weights := noisy(8, 30, 3)
 	ctx := context.Background()
 	p := fit(t, bayesianRidge(1, 0.3, true), datasets.Set{X: x, Y: y, Weights: weights}).(*estimator.FittedGaussianProcess)
-	archive := func() *model.Archive {
+	saved := func() *archive.Archive {
 		a, err := model.Record(p)
 		if err != nil {
 			t.Fatal(err)
@@ -419,7 +420,7 @@ func TestGaussianProcessState(t *testing.T) {
 		return a
 	}
 	var q estimator.FittedGaussianProcess
-	if err := model.Restore(archive(), &q); err != nil {
+	if err := model.Restore(saved(), &q); err != nil {
 		t.Fatal(err)
 	}
 	_, want, err := predictStd(ctx, p, x)
@@ -433,10 +434,10 @@ func TestGaussianProcessState(t *testing.T) {
 	near(t, "std", got, want, 0)
 	near(t, "evidence", []float64{q.LogMarginalLikelihood()}, []float64{p.LogMarginalLikelihood()}, 0)
 	refused := 0
-	for name := range archive().Arrays {
-		for _, harm := range []model.Array{{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}},
+	for name := range saved().Arrays {
+		for _, harm := range []archive.Array{{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}},
 			{Shape: []int{1}, Floats: []float64{math.NaN()}}, {Shape: []int{0}}} {
-			a := archive()
+			a := saved()
 			a.Arrays[name] = harm
 			var q estimator.FittedGaussianProcess
 			if model.Restore(a, &q) != nil {

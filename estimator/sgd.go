@@ -47,11 +47,11 @@ type sgdSpec struct {
 func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, intercept *bool) {
 	l.Choice(penalty, "penalty", "l2: half the squared weights; l1: their sizes; elasticnet: both; none", "l2", "l1",
 		"elasticnet", "none")
-	l.Float(alpha, "alpha", "weight of the penalty against the mean loss; steps of rates auto and optimal shrink by "+
-		"it, too", param.AtLeast(0))
+	l.Float(alpha, "alpha", "weight of the penalty relative to the mean loss; the learning rates auto and optimal "+
+		"depend on it", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Float(l1Ratio, "l1_ratio", "share of l1 in elasticnet", param.Between(0, 1))
-	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 }
 
 // rateParams declares the sizes of the steps.
@@ -60,11 +60,11 @@ func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *boo
 		"size of step t. auto: η·(1+alpha·η·t)^−0.75, η by the first rows; optimal: 1/(alpha·(t0+t)); invscaling: "+
 			"eta0/t^power_t; constant: eta0; adaptive: eta0, a fifth whenever the loss falls no "+
 			"more", "auto", "optimal", "invscaling", "constant", "adaptive")
-	l.Float(eta0, "eta0", "first step; 0, for auto only: by the first rows", param.AtLeast(0))
-	l.Float(powerT, "power_t", "power of invscaling", param.AtLeast(0))
-	l.Bool(average, "average", "whether the model is the mean of the weights of the steps, and not the last ones")
+	l.Float(eta0, "eta0", "initial learning rate; 0 (for auto only) chooses it by the first rows", param.AtLeast(0))
+	l.Float(powerT, "power_t", "exponent of invscaling", param.AtLeast(0))
+	l.Bool(average, "average", "whether to average the weights of all steps")
 	l.Int(averageFrom, "average_from",
-		"first step of the mean; 0: all steps, step t counting t times, so that the beginning is soon forgotten",
+		"first step of the average; 0: all steps, with weight t for step t",
 		param.AtLeast(0))
 	l.Check("eta0", func() error {
 		if *rate != "auto" && *rate != "optimal" && *eta0 == 0 {
@@ -77,16 +77,16 @@ func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *boo
 // epochParams declares how rows are read, and when that ends.
 func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop *bool, validation *float64,
 	patience *int, seed *uint64) {
-	l.Int(epochs, "epochs", "most times that the rows are read", param.AtLeast(1))
-	l.Float(tol, "tol", "an epoch gains nothing whose loss is not lower than the best by so much of the loss without "+
-		"weights; 0: all epochs are made", param.AtLeast(0))
-	l.Int(patience, "n_iter_no_change", "epochs that gain nothing after which it ends", param.AtLeast(1))
-	l.Int(batch, "batch", "rows of a step", param.AtLeast(1))
-	l.Bool(shuffle, "shuffle", "whether rows come in random order in each epoch: all in memory, of a stream some "+
-		"thousands at a time")
+	l.Int(epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
+	l.Float(tol, "tol", "minimum decrease of the loss per epoch, relative to the loss of zero weights; 0 runs all "+
+		"epochs", param.AtLeast(0))
+	l.Int(patience, "n_iter_no_change", "number of epochs without that decrease after which the fit "+
+		"ends", param.AtLeast(1))
+	l.Int(batch, "batch", "rows per gradient step", param.AtLeast(1))
+	l.Bool(shuffle, "shuffle", "whether to shuffle the rows in each epoch; of a stream, blocks of some thousand rows")
 	l.Bool(stop, "early_stopping",
-		"whether rows are held out, by whose loss it ends; the weights are those of the best epoch")
-	l.Float(validation, "validation_fraction", "share of the rows that are held out, at most some thousands",
+		"whether to stop by the loss of held-out rows; the weights are those of the best epoch")
+	l.Float(validation, "validation_fraction", "share of the rows that are held out, at most some thousand rows",
 		param.Range{High: 1, LowOpen: true, HighOpen: true})
 	l.Seed(seed, "seed", "seed of the order of the rows and of those held out")
 }
@@ -298,8 +298,11 @@ type incrementalState struct {
 	rows     int       // so far
 }
 
-// RowsLearned returns the number of rows learned so far, including incremental learning.
-func (o *incrementalState) RowsLearned() int { return o.rows }
+// tags adds the number of rows learned so far to those of the model.
+func (o *incrementalState) tags(of datasets.Tags) datasets.Tags {
+	of.RowsLearned = o.rows
+	return of
+}
 
 // state serializes the state for incremental learning.
 func (o *incrementalState) state(s *model.State, l *linear) {

@@ -65,7 +65,7 @@ func (s *SGDClassifier) Params(l *param.List) {
 		"modified_huber: the squared hinge, along its tangent below −1; perceptron: max(0, "+
 		"−m)", "hinge", "squared_hinge", "log_loss", "modified_huber", "perceptron")
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)
 	epochParams(l, &s.Epochs, &s.Batch, &s.Tol, &s.Shuffle, &s.EarlyStopping, &s.ValidationFraction, &s.NoChange, &s.Seed)
 	alphaOf(l, &s.LearningRate, &s.Alpha)
@@ -114,11 +114,13 @@ func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Pre
 // PartialFit makes one pass over new rows, starting from a model returned by Fit. They may contain
 // classes that had no rows before.
 func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
-	var from interface{ classifier() *FittedSGDClassifier }
-	if !As(previous, &from) {
+	var f *FittedSGDClassifier
+	var p *fittedSGDProbabilistic
+	if As(previous, &p) {
+		f = &p.FittedSGDClassifier
+	} else if !As(previous, &f) {
 		return nil, fmt.Errorf("estimator: sgd_classifier: cannot continue from a %T", previous)
 	}
-	f := from.classifier()
 	d, err := s.steps().continued(ctx, &sgdModel{linear: f.linear, incrementalState: f.incrementalState}, f.classes, data)
 	if err != nil {
 		return nil, err
@@ -153,7 +155,8 @@ type fittedSGDProbabilistic struct {
 	loss string
 }
 
-func (f *FittedSGDClassifier) classifier() *FittedSGDClassifier { return f }
+// Tags returns the number of input columns, the coefficients and the number of rows learned so far.
+func (f *FittedSGDClassifier) Tags() datasets.Tags { return f.tags(f.linear.Tags()) }
 
 // State serializes the model and its optimizer state.
 func (f *FittedSGDClassifier) State(s *model.State) {
@@ -171,7 +174,7 @@ func (f *fittedSGDProbabilistic) State(s *model.State) {
 
 // Outputs returns values, scores and probabilities.
 func (f *fittedSGDProbabilistic) Outputs() Outputs {
-	return Outputs{Has: Values | Scores | Probabilities, Classes: slices.Clone(f.classes)}
+	return Outputs{Has: OutputValues | OutputScores | OutputProbabilities, Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class, scores and probabilities of each row of X.

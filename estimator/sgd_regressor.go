@@ -130,6 +130,9 @@ type FittedSGDRegressor struct {
 	incrementalState
 }
 
+// Tags returns the number of input columns, the coefficients and the number of rows learned so far.
+func (f *FittedSGDRegressor) Tags() datasets.Tags { return f.tags(f.linear.Tags()) }
+
 func regressorOf(d *sgdModel, err error) (Predictor, error) {
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // FitSource fits spec to a stream if it is a [BlockEstimator].
@@ -198,7 +199,12 @@ func (s *streamed) advance(ctx context.Context, g *passGroup) (still []*passGrou
 			return nil, nil, err
 		}
 		for f, last := range g.passes {
-			if err := pass.Adopt(own.passes[f], last); err != nil {
+			state, err := model.Record(last)
+			if err != nil {
+				return nil, nil, err
+			}
+			state.ReplaceSpecs() // they differ in parameters that do not affect the sums
+			if err := model.Restore(state, own.passes[f]); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -49,11 +49,11 @@ func NewSVM() SVM {
 
 // Params declares the hyperparameters.
 func (s *SVM) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
 	l.Complexity("C", param.LessPenalty)
 	l.Choice(&s.Loss, "loss", "of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
-	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
-	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
+	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }

@@ -38,13 +38,13 @@ func NewSVR() SVR {
 
 // Params declares the hyperparameters.
 func (s *SVR) Params(l *param.List) {
-	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
 	l.Complexity("C", param.LessPenalty)
-	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
+	l.Float(&s.Epsilon, "epsilon", "residuals up to this size have no loss", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)
 	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive",
 		"squared_epsilon_insensitive")
-	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }

@@ -51,7 +51,7 @@ func (v *Variance) Constraint() string { return "auto, or a number > 0" }
 
 // Check returns an error for a number that is negative or not finite.
 func (v *Variance) Check() error {
-	if *v == 0 || param.Positive.Contains(float64(*v)) {
+	if *v == 0 || param.Positive().Contains(float64(*v)) {
 		return nil
 	}
 	return errors.New(v.Constraint())

@@ -42,7 +42,7 @@ func TestRulesExcludeRowsOfWeightZero(t *testing.T) {
 	classes.Y, classes.Schema = labels, datasets.Schema{Targets: []datasets.Column{
 		{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
 	term, rest := kernel.NewTerm(kernel.Gaussian, "x0"), kernel.NewTerm(kernel.Gaussian, "rest")
-	for _, gamma := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian} {
+	for _, gamma := range []kernel.Gamma{kernel.GammaScale(), kernel.GammaMedian()} {
 		term.Gamma, rest.Gamma = gamma, gamma
 		for _, name := range []kernel.Name{kernel.Gaussian, kernel.Product(term, rest)} {
 			ridge, svr, svm, process := estimator.NewKernelRidge(), estimator.NewKernelSVR(), estimator.NewKernelSVM(),

@@ -16,11 +16,10 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
+	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
-	"github.com/bochner-ml/bochner/internal/experiment/mlflow"
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -49,7 +48,6 @@ type AutoOptions struct {
 	Dir        string // output directory; "" is runs/NAME
 	Force      bool   // overwrite the results of a different run in Dir
 
-	MLflow     string            // MLflow server to log to; "" is output.mlflow of the experiment file
 	OnWarning  func(text string) // as in [Options]
 	Progress   Progress          // may be nil
 	OnDecision func(text string) // called with every decision about the data; may be nil
@@ -87,7 +85,7 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out := newOutputs(spec, Options{OnWarning: o.OnWarning}, true)
+	out := newOutputs(spec, true)
 	out.started = began
 	return out.end(ctx, runAuto(ctx, spec, o, report, &known, out))
 }
@@ -110,7 +108,7 @@ func runAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string),
 		return err
 	}
 	data.spec.Pipeline, data.spec.Search = found.Pipeline, nil
-	out.result.Auto = autoSummary(found, *known)
+	out.result.Auto, out.comments = autoSummary(found, *known), scoreComments(found)
 	again := data.spec
 	again.Output.Dir = filepath.ToSlash(filepath.Join(again.Output.Dir, "again"))
 	if err := saveChosen(ctx, data, f, found, again, o, out); err != nil {
@@ -186,9 +184,6 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 	if spec.Output.Dir = o.Dir; o.Dir == "" {
 		spec.Output.Dir = filepath.ToSlash(filepath.Join("runs", spec.Name))
 	}
-	if o.MLflow != "" {
-		spec.Output.MLflow = o.MLflow
-	}
 	return spec, nil
 }
 
@@ -216,11 +211,6 @@ func (o AutoOptions) errs() param.FieldErrors {
 		errs = append(errs, param.FieldError{Path: "task", Problem: unsupervisedAuto(task)})
 	case task == datasets.MultiLabel:
 		errs = append(errs, param.FieldError{Path: "task", Problem: "auto does not support the task multilabel; " + initInstead})
-	}
-	if o.MLflow != "" {
-		if _, err := mlflow.ParseAddress(o.MLflow); err != nil {
-			errs = append(errs, param.FieldError{Path: "mlflow", Problem: err.Error()})
-		}
 	}
 	if o.Candidates < 0 {
 		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
@@ -476,6 +466,26 @@ func autoSummary(f *auto.Result, known []string) *result.Auto {
 			Name  string  `json:"name"`
 			Scale float64 `json:"scale"`
 		}(in))
+	}
+	return out
+}
+
+// scoreComments returns the cross-validated score of the pipeline and of each member of an ensemble.
+func scoreComments(found *auto.Result) map[string]string {
+	text := func(score, deviation float64) string {
+		return fmt.Sprintf("%s %.4g ± %.2g in cross-validation", found.Score, score, deviation)
+	}
+	out := map[string]string{"": text(found.Chosen.Score-found.Optimism, found.Chosen.StdError)}
+	times := map[string]int{}
+	for _, e := range found.Leaderboard {
+		if !e.Chosen {
+			continue
+		}
+		name := strings.ReplaceAll(e.Recipe, " ", "_")
+		out[name] = text(e.Score, e.StdError)
+		if times[name]++; times[name] > 1 { // their order in the ensemble is unknown
+			delete(out, name)
+		}
 	}
 	return out
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/metrics/compare"
@@ -262,7 +262,7 @@ func (b *rowComparison) numbers(k int, first, row *predictions.Record) error {
 // squared error; else nil.
 func rowLoss(score string) *metrics.Metric {
 	m, err := metrics.ByName(score)
-	if err != nil || m.GreaterIsBetter || m.Requires != metrics.Predictions || m.Task != datasets.Regression ||
+	if err != nil || m.GreaterIsBetter || m.Requires != metrics.RequiresPredictions || m.Task != datasets.Regression ||
 		m.Name == "mean_squared_error" || !strings.HasPrefix(m.Name, "mean_") && !strings.HasPrefix(m.Name, "pinball_") {
 		return nil
 	}

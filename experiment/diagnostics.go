@@ -11,10 +11,10 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
-	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -298,7 +298,7 @@ func (e examination) shapley(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	values, err := inspection.Shapley(ctx, e.model, background, some, inspection.ShapleyOptions{Method: inspection.Exact})
+	values, err := inspection.Shapley(ctx, e.model, background, some, inspection.ShapleyOptions{Method: inspection.MethodExact})
 	if err != nil {
 		return fmt.Errorf("%w; bochner explain samples them", err)
 	}
@@ -447,7 +447,7 @@ func (e examination) score() (metrics.Metric, error) {
 		return metrics.ByName(name)
 	}
 	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 &&
-		estimator.OutputsOf(e.model).Has.Has(estimator.Scores) {
+		estimator.OutputsOf(e.model).Has.Has(estimator.OutputScores) {
 		return metrics.ByName("roc_auc")
 	}
 	return metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0], nil

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowfile"
 	"github.com/bochner-ml/bochner/internal/runtime/files"

@@ -21,9 +21,9 @@ package experiment
 import (
 	"io"
 
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
 // Spec is the content of an experiment file.

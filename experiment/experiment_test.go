@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -115,7 +115,13 @@ func placeless(s Spec) Spec {
 		Output: s.Output}
 }
 
-// TestEncodeThenLoadIsIdentity checks that loading an encoded spec gives the same spec.
+// brief encodes without defaults, with a comment.
+func brief(s Spec, file string) ([]byte, error) {
+	return s.EncodeBrief(file, map[string]string{"": "accuracy 0.9"})
+}
+
+// TestEncodeThenLoadIsIdentity checks that loading an encoded spec gives the same spec, with all defaults written or
+// none.
 func TestEncodeThenLoadIsIdentity(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
@@ -124,10 +130,13 @@ func TestEncodeThenLoadIsIdentity(t *testing.T) {
 		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n",
 		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {budget: 1h30m}\n",
 		"data: {dataset: iris}\npipeline: [logistic]\nintervals: {level: 0.95}\n",
-		"data: {dataset: iris}\npipeline: [{intervals: {calibration: 0.5, estimator: [standardize, logistic]}}]\n"} {
+		"data: {dataset: iris}\npipeline: [{intervals: {calibration: 0.5, estimator: [standardize, logistic]}}]\n",
+		"data: {dataset: iris}\npipeline: [{ensemble: {members: {a: [standardize, logistic], b: [{rff: {features: 50}}, " +
+			"{logistic: {C: 3}}]}}}]\n"} {
 		s := spec(t, text)
-		for _, file := range []string{"spec.yaml", "runs/deep/spec.yaml"} {
-			written, err := s.Encode(file)
+		for file, encode := range map[string]func(Spec, string) ([]byte, error){"spec.yaml": Spec.Encode,
+			"runs/deep/spec.yaml": Spec.Encode, "runs/short/spec.yaml": brief} {
+			written, err := encode(s, file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +147,7 @@ func TestEncodeThenLoadIsIdentity(t *testing.T) {
 			if !reflect.DeepEqual(placeless(s), placeless(again)) {
 				t.Errorf("%s: another spec:\n%+v\n%+v\n%s", file, s, again, written)
 			}
-			twice, err := again.Encode(file)
+			twice, err := encode(again, file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,6 +155,37 @@ func TestEncodeThenLoadIsIdentity(t *testing.T) {
 				t.Errorf("%s: another text:\n%s\n%s", file, written, twice)
 			}
 		}
+	}
+}
+
+// TestEncodeBrief checks the text of an ensemble: a line for each step, what differs from the defaults, and comments.
+func TestEncodeBrief(t *testing.T) {
+	s := spec(t, "name: n\ndata: {dataset: iris}\npipeline: [{ensemble: {seed: 5, members: {one: [standardize, logistic], "+
+		"two: [{rff: {features: 50, seed: 3}}, {logistic: {C: 3, tol: 1e-4}}]}}}]\n") // the default of tol
+	got, err := s.EncodeBrief("spec.yaml", map[string]string{"": "accuracy 0.9", "two": "accuracy 0.8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `name: "n"
+data:
+  dataset: iris
+# accuracy 0.9
+pipeline:
+  - ensemble:
+      seed: 5
+      members:
+        one:
+          - standardize
+          - logistic
+        # accuracy 0.8
+        two:
+          - rff: {features: 50, seed: 3}
+          - logistic: {C: 3.0}
+output:
+  dir: runs/n
+`
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -18,12 +18,12 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/report"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/model"
 )
 
 const (
@@ -213,7 +213,7 @@ func (m *opened) explainRows(ctx context.Context, data string, o Options) (out r
 		out.ShapleyValues = out.Append(values)
 		o.Progress.report("explain", e.rows, rows.Rows())
 	}
-	if out.Method == inspection.Exact {
+	if out.Method == inspection.MethodExact {
 		out.Partners, err = e.partners(ctx, rows.EvenlySpaced(interactionRows))
 	}
 	return out, err
@@ -282,7 +282,7 @@ func ExplainFile(ctx context.Context, model, data, out string, o Options) (e res
 func writeExplanationCSV(w io.Writer, e result.Explanation) error {
 	out := csv.NewWriter(w)
 	line := append([]string{"row", "output", "prediction", "base"}, e.Inputs...)
-	if e.Method == inspection.Sampling {
+	if e.Method == inspection.MethodSampling {
 		for _, name := range e.Inputs {
 			line = append(line, name+"_std_error")
 		}
@@ -312,9 +312,9 @@ func writeExplanationCSV(w io.Writer, e result.Explanation) error {
 // outputs.
 func writeExplanationNPZ(w io.Writer, e result.Explanation) error {
 	n, d, outputs := len(e.Outputs[0].Values), len(e.Inputs), len(e.Outputs)
-	values := model.Array{Shape: []int{n, d, outputs}, Floats: make([]float64, n*d*outputs)}
-	base := model.Array{Shape: []int{n, outputs}, Floats: make([]float64, n*outputs)}
-	data := model.Array{Shape: []int{n, d}, Floats: make([]float64, n*d)}
+	values := archive.Array{Shape: []int{n, d, outputs}, Floats: make([]float64, n*d*outputs)}
+	base := archive.Array{Shape: []int{n, outputs}, Floats: make([]float64, n*outputs)}
+	data := archive.Array{Shape: []int{n, d}, Floats: make([]float64, n*d)}
 	for i := range n {
 		for q, output := range e.Outputs {
 			base.Floats[i*outputs+q] = output.Base
@@ -334,7 +334,7 @@ func writeExplanationNPZ(w io.Writer, e result.Explanation) error {
 		name  string
 		write func(w io.Writer) error
 	}{{"values", values.WriteNPY}, {"base_values", base.WriteNPY}, {"data", data.WriteNPY},
-		{"feature_names", func(w io.Writer) error { return model.WriteNPYStrings(w, e.Inputs) }}} {
+		{"feature_names", func(w io.Writer) error { return archive.WriteNPYStrings(w, e.Inputs) }}} {
 		entry, err := z.Create(one.name + ".npy")
 		if err == nil {
 			err = one.write(entry)

@@ -34,7 +34,7 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all.Method != inspection.Exact || !slices.Equal(all.Inputs, []string{"a", "b", "c"}) || len(all.Outputs) != 1 ||
+	if all.Method != inspection.MethodExact || !slices.Equal(all.Inputs, []string{"a", "b", "c"}) || len(all.Outputs) != 1 ||
 		len(all.Outputs[0].Values) != 120 || len(all.Partners) != 1 || all.BackgroundFrom != "training rows" {
 		t.Fatalf("%+v", all)
 	}
@@ -46,7 +46,7 @@ func TestExplain(t *testing.T) {
 	if err != nil || same.Outputs[0].Base != all.Outputs[0].Base {
 		t.Errorf("%v: base %v, want %v", err, same.Outputs[0].Base, all.Outputs[0].Base)
 	}
-	drop.Explain = &ExplainOptions{Background: 5, KMeans: true, Method: inspection.Sampling}
+	drop.Explain = &ExplainOptions{Background: 5, KMeans: true, Method: inspection.MethodSampling}
 	few, err := Explain(ctx, "out", "rows.csv", drop)
 	if err != nil || few.ShapleyValues.Background != 5 || few.Outputs[0].StdErrors == nil || few.Partners != nil {
 		t.Errorf("%v: %d background rows", err, few.ShapleyValues.Background)

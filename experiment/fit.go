@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
@@ -56,10 +56,7 @@ func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model es
 		if model, err = data.spec.Pipeline.PartialFit(ctx, data.before.Predictor, data.Train); err != nil {
 			return nil, err
 		}
-		var learned interface{ RowsLearned() int }
-		if estimator.As(model, &learned) {
-			out.result.Before.Rows = learned.RowsLearned()
-		}
+		out.result.Before.Rows = estimator.FittedTags(model).RowsLearned
 	case data.Streamed:
 		model, err = p.FitSource(ctx, data.Train)
 	default:

@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -61,6 +61,14 @@ func FuzzParse(f *testing.F) {
 		}
 		if !bytes.Equal(written, twice) || !reflect.DeepEqual(s.Data, again.Data) {
 			t.Fatalf("another spec:\n%s\n%s", written, twice)
+		}
+		short, err := brief(s, "fuzz/spec.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err = Parse(context.Background(), "fuzz/spec.yaml", short)
+		if err != nil || !reflect.DeepEqual(s.Data, again.Data) {
+			t.Fatalf("another spec, or %v:\n%s", err, short)
 		}
 	})
 }

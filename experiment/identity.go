@@ -9,9 +9,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
+	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowfile"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
@@ -27,7 +27,7 @@ type digests = struct {
 func digestsOf(ctx context.Context, spec Spec) (sum digests, err error) {
 	data := spec.Data
 	if data.Dataset != "" {
-		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
+		sum.Train, sum.Test, err = (builtin.Info{Name: data.Dataset}).SHA256()
 		return sum, err
 	}
 	train, test := data.Where()

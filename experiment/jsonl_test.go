@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 )
 
 // asJSON turns a CSV text into JSON lines: numbers as numbers, missing values by turns as null or as no key.

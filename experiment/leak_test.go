@@ -6,11 +6,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
-// TestInputsThatDetermineTheTarget checks that init, auto and a run name such inputs, and no others.
+// TestInputsThatDetermineTheTarget checks that a run names such inputs, and no others.
 func TestInputsThatDetermineTheTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(2, 3))
@@ -24,27 +22,11 @@ func TestInputsThatDetermineTheTarget(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ rows, input string }{"rows": {rows, "leak"}, "classes": {classes, "code"}} {
 		put(t, name+".csv", c.rows)
-		var remarks []string
-		draft, err := scaffold.Experiment(context.Background(), name+".csv", scaffold.Options{
-			Remark: func(text string) { remarks = append(remarks, text) }})
+		found, err := Auto(context.Background(), name+".csv", AutoOptions{Candidates: 2, Minutes: 5, Dir: name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := "Column " + c.input + ": it determines the target"
-		if all := strings.Join(remarks, "\n"); !strings.Contains(all, want) || !strings.Contains(string(draft), want) ||
-			strings.Count(all, "determines") != 1 {
-			t.Errorf("%s: init says %q\n%s", name, remarks, draft)
-		}
-		var decided []string
-		found, err := Auto(context.Background(), name+".csv", AutoOptions{Candidates: 2, Minutes: 5, Dir: name,
-			OnDecision: func(text string) { decided = append(decided, text) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if all := strings.Join(decided, "\n"); !strings.Contains(all, want) {
-			t.Errorf("%s: auto decides %q", name, decided)
-		}
-		want = "the target y is determined by " + c.input + " alone"
+		want := "the target y is determined by " + c.input + " alone"
 		if all := strings.Join(found.Warnings, "\n"); strings.Count(all, want) != 1 ||
 			!strings.Contains(text(t, name+"/report.html"), want) {
 			t.Errorf("%s: warnings %q", name, found.Warnings)

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/dataload"
+	"github.com/bochner-ml/bochner/experiment/internal/validate"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
-	"github.com/bochner-ml/bochner/internal/experiment/validate"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
@@ -52,7 +52,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 			return nil, err
 		}
 	}
-	if err := out.open(ctx, spec, o.Force); err != nil {
+	if err := out.open(spec, o.Force); err != nil {
 		return nil, err
 	}
 	data.spec = spec

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 	"github.com/bochner-ml/bochner/internal/learning/conformal"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -34,7 +34,7 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	if tags := estimator.FittedTags(m); tags.IntervalMethod != "" {
 		return &result.Uncertainty{Method: tags.IntervalMethod, Level: tags.Level, Pooled: tags.PooledGroups}
 	}
-	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
+	if estimator.OutputsOf(m).Has.Has(estimator.OutputStd) {
 		return &result.Uncertainty{Method: "normal", Level: conformal.DefaultLevel}
 	}
 	return nil

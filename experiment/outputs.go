@@ -13,27 +13,26 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
-// outputs contains the outputs of a run: its result, its directory and, if there is one, its
-// tracker.
+// outputs contains the outputs of a run: its result and its directory.
 type outputs struct {
 	result  Result
 	started time.Time
 	auto    bool // whether package auto chooses the pipeline
+	// comments are those of the experiment file, by name of the member of an ensemble; "" for the pipeline.
+	comments map[string]string
 
-	folder   *files.Folder // nil before open
-	tracker  *tracker      // nil for none
-	reported func(warning string)
+	folder *files.Folder // nil before open
 }
 
 // newOutputs returns the empty outputs of a new run.
-func newOutputs(spec Spec, o Options, auto bool) *outputs {
+func newOutputs(spec Spec, auto bool) *outputs {
 	found := Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
-	return &outputs{result: found, started: time.Now(), auto: auto, reported: o.OnWarning}
+	return &outputs{result: found, started: time.Now(), auto: auto}
 }
 
-// open creates and locks the directory and starts the run on the tracker. Without force it refuses
-// to replace the results of another run.
-func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error) {
+// open creates and locks the directory. Without force it refuses to replace the results of another
+// run.
+func (out *outputs) open(spec Spec, force bool) (err error) {
 	names, other := runOutputs, append(slices.Clone(autoOutputs), autoJournal)
 	if out.auto {
 		names, other = autoOutputs, runOutputs
@@ -61,13 +60,7 @@ func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error)
 		names = slices.Concat(names, other)
 	}
 	out.folder.Outputs = names
-	out.tracker, err = startTracker(ctx, spec, &out.result, out.started, func(text string) {
-		out.warn(text)
-		if out.reported != nil {
-			out.reported(text)
-		}
-	})
-	return err
+	return nil
 }
 
 // warn adds warnings to the result.
@@ -104,6 +97,5 @@ func (out *outputs) end(ctx context.Context, err error) (Result, error) {
 		}
 		out.result = Result{}
 	}
-	out.tracker.end(ctx, err)
 	return out.result, err
 }

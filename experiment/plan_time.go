@@ -11,10 +11,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
-	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
@@ -73,7 +72,7 @@ func enoughSamples(samples []PlanSample) bool {
 // overhead returns the seconds of the passes over the file.
 func overhead(spec Spec, parts *dataload.Parts, opening time.Duration) float64 {
 	passes := 1.0
-	if _, held := rowsource.InMemory(parts.Train); !held && spec.Data.Dataset == "" {
+	if _, held := datasets.InMemory(parts.Train); !held && spec.Data.Dataset == "" {
 		passes = 2
 	}
 	return passes * opening.Seconds()
@@ -130,7 +129,7 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 
 // sampleOf returns n rows: evenly spaced if they are in memory, else the first of the file.
 func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out datasets.Set, err error) {
-	if set, ok := rowsource.InMemory(source); ok {
+	if set, ok := datasets.InMemory(source); ok {
 		return set.Select(rowblock.EvenlySpaced(min(all, set.Rows()), min(n, set.Rows()))), nil
 	}
 	var blocks []datasets.Set

@@ -13,7 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/experiment/internal/dataload"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/model"
@@ -133,7 +134,7 @@ func TestProfilesInModelFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
+	h, a, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil || h.Profile == "" {
 		t.Fatal(h.Profile, err)
 	}
@@ -142,7 +143,7 @@ func TestProfilesInModelFiles(t *testing.T) {
 		strings.Replace(h.Profile, `"rows":120`, `"rows":-1`, 1):  true,
 		strings.Replace(h.Profile, `"name":"a"`, `"name":"z"`, 1): true} {
 		h.Profile = text
-		if err := files.Replace("changed", func(w *bufio.Writer) error { return model.Write(w, h, a) }); err != nil {
+		if err := files.Replace("changed", func(w *bufio.Writer) error { return archive.Write(w, h, a) }); err != nil {
 			t.Fatal(err)
 		}
 		e, err := Evaluate(context.Background(), "changed", "rows.csv", Options{})
@@ -154,7 +155,7 @@ func TestProfilesInModelFiles(t *testing.T) {
 		}
 	}
 	h.Profile = strings.Repeat(" ", 5<<20)
-	if err := model.Write(io.Discard, h, a); err == nil {
+	if err := archive.Write(io.Discard, h, a); err == nil {
 		t.Error("a profile of 5 MB was written")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // [*ExistingRunError] unless o.Force is set. When ctx ends it returns an error that matches
 // ctx.Err() and context.Cause(ctx).
 func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
-	out := newOutputs(spec, o, false)
+	out := newOutputs(spec, false)
 	return out.end(ctx, run(ctx, spec, o, out))
 }
 

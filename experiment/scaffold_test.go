@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 )
 
@@ -300,19 +300,6 @@ var drafts = []struct {
 		not: []string{"stratify", "categorical", "drop:"},
 	},
 	{
-		name: "rows that drift",
-		text: rowsOf("a,b,y", 200, func(i int) string { return fmt.Sprintf("%d,%d,%d.5", i/4+i*97%41, i*7%13, i*3%17) }),
-		lines: []string{"  # ! The last rows differ from the first ones in a: if the rows are in the order of time, take split: " +
-			"{test: 0.2, shuffle: false} and search.cv: {kind: time}."},
-	},
-	{
-		name: "rows sorted by class do not drift",
-		text: rowsOf("a,b,y", 200, func(i int) string {
-			return fmt.Sprintf("%d,%d,%s", i/100*9+i*7%13, i*5%11, yesNo[i/100])
-		}),
-		not: []string{"# !"},
-	},
-	{
 		name: "text without shared words",
 		text: rowsOf("note,a,y", 200, func(i int) string {
 			return fmt.Sprintf("first%d second%d third%d fourth%d,%d,%s", i, i, i, i, i*7%13, yesNo[i%2])
@@ -329,15 +316,15 @@ var drafts = []struct {
 	{
 		name:  "two classes far from equal",
 		text:  rowsOf("a,y", 200, func(i int) string { return fmt.Sprintf("%d,%s", i*7%13, yesNo[i%20/19]) }),
-		lines: []string{"  score: roc_auc # the larger class has 95.0 % of the rows, so accuracy is uninformative"},
+		lines: []string{"  score: roc_auc"},
 	},
 	{
 		name: "three classes far from equal",
 		text: rowsOf("a,y", 300, func(i int) string {
 			return fmt.Sprintf("%d,%s", i*7%13, []string{"a", "b", "c"}[(i%30+2)/30+i%60/59])
 		}),
-		lines: []string{"  - logistic: {C: 1.0, class_weight: balanced}",
-			"  score: balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"},
+		lines: []string{"  - logistic: {class_weight: balanced}",
+			"  score: balanced_accuracy"},
 	},
 	{
 		name: "three rows",
@@ -357,31 +344,9 @@ var drafts = []struct {
 		lines: []string{"  task: regression"},
 	},
 	{
-		name: "counts",
-		text: rowsOf("a,y", 300, func(i int) string { return fmt.Sprintf("%d.5,%d", i*7%13, i*i%29*(i%3)) }),
-		lines: []string{"  - poisson: {alpha: 0.001} # the target counts: integers from 0 on, many of them small",
-			"    poisson.alpha: {log: [1.0e-6, 0.1, 6]}", "  score: mean_poisson_deviance"}, not: []string{"ridge"},
-	},
-	{
-		name: "a long tail",
-		text: rowsOf("a,y", 300, func(i int) string {
-			return fmt.Sprintf("%d.5,%.3f", i*7%13, 1/(0.01+float64(i*i%97)/97))
-		}),
-		lines: []string{"  - target: {transform: log, estimator: {ridge: {alpha: 1.0}}}",
-			"    target.transform: [none, log, sqrt]", "    target.estimator.alpha: {log: [1.0e-8, 100, 11]}"},
-	},
-	{
-		name: "a long tail from 0 on",
-		text: rowsOf("a,y", 300, func(i int) string {
-			return fmt.Sprintf("%d.5,%.3f", i*7%13, 1/(0.01+float64(i*i%97)/97)-1/(0.01+96.0/97))
-		}),
-		lines: []string{"  - target: {transform: signed_log, estimator: {ridge: {alpha: 1.0}}}",
-			"    target.transform: [none, signed_log, sqrt]"},
-	},
-	{
-		name:  "a class of few rows",
-		text:  rowsOf("a,y", 100, func(i int) string { return fmt.Sprintf("%d,%s", i*7%13, yesNo[i%25/24]) }),
-		lines: []string{"  folds: 3"}, not: []string{"cv:"},
+		name:  "counts",
+		text:  rowsOf("a,y", 300, func(i int) string { return fmt.Sprintf("%d.5,%d", i*7%13, i*i%29*(i%3)) }),
+		lines: []string{"  - rff: {features: 500}", "  - ridge", "    ridge.alpha: {log: [1.0e-6, 100, 9]}", "  score: r2"},
 	},
 	{
 		name:  "a number above the numbers of a column named by a word",
@@ -415,7 +380,10 @@ func TestDrafts(t *testing.T) {
 			if !strings.Contains(strings.Join(remarks, "\n"), c.remark) {
 				t.Errorf("told is %q", remarks)
 			}
-			o := []Override{set("rff.features", "8")}
+			var o []Override
+			if strings.Contains(string(text), "rff") {
+				o = append(o, set("rff.features", "8"))
+			}
 			if strings.Contains(string(text), "\nsearch:") {
 				o = append(o, set("search.random", "6"))
 			}

@@ -6,14 +6,14 @@ import (
 	"os"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
-// Try runs shard i of n, from 0, of the fits of a search and returns their scores as a journal.
+// SearchShard runs shard i of n, from 0, of the fits of a search and returns their scores as a journal.
 // [gridsearch.MergeJournals] merges the journals of all shards for Options.SearchJournal. Each call
 // reads all rows.
-func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, err error) {
+func (o Options) SearchShard(ctx context.Context, spec Spec, i, n int) (journal []byte, err error) {
 	if spec.Search == nil {
 		return nil, errors.New("experiment: the experiment must have a search")
 	}
@@ -23,7 +23,7 @@ func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, e
 	}
 	defer os.RemoveAll(dir)
 	spec.Output = config.Output{Dir: dir} // the merging host logs the run
-	out := newOutputs(spec, o, false)
+	out := newOutputs(spec, false)
 	defer func() { _, err = out.end(ctx, err) }()
 	data, err := load(ctx, spec, o, out)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 )
 
 // divide writes CSV text as several files in a directory, each with the header.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
-	"github.com/bochner-ml/bochner/internal/experiment/validate"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
+	"github.com/bochner-ml/bochner/experiment/internal/dataload"
+	"github.com/bochner-ml/bochner/experiment/internal/validate"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/param"

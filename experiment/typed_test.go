@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
+	_ "github.com/bochner-ml/bochner/datasets/arrow" // read by the complete command
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 )
 
 // The same rows in files of text and of typed columns make the same model, in memory and streamed, and a model has

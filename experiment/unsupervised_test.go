@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
 // groups is a CSV of n rows in two clusters, labeled by kind, with permuted kinds if shuffled.

@@ -21,7 +21,11 @@ func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec,
 	}); err != nil {
 		return err
 	}
-	resolved, err := spec.Encode(filepath.Join(data.spec.Output.Dir, name))
+	file := filepath.Join(data.spec.Output.Dir, name)
+	resolved, err := spec.Encode(file)
+	if out.auto { // a file to continue from
+		resolved, err = spec.EncodeBrief(file, out.comments)
+	}
 	if err != nil {
 		return err
 	}
@@ -48,14 +52,6 @@ func write(ctx context.Context, data *loaded, model estimator.Predictor, name st
 	}
 	if err := out.writeResult(); err != nil {
 		return err
-	}
-	warned := len(found.Warnings)
-	names, paths := out.folder.Waiting()
-	out.tracker.log(ctx, *found, model, names, paths)
-	if len(found.Warnings) > warned {
-		if err := out.writeResult(); err != nil { // includes the warnings of the tracker
-			return err
-		}
 	}
 	if err := ctxerr.Check(ctx); err != nil {
 		return err

@@ -28,7 +28,7 @@ type bowl struct {
 
 func (s *bowl) Params(l *param.List) {
 	for k := range s.x {
-		l.Float(&s.x[k], fmt.Sprintf("x%d", k), "a number", param.Any)
+		l.Float(&s.x[k], fmt.Sprintf("x%d", k), "a number", param.Any())
 	}
 }
 

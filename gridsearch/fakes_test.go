@@ -31,7 +31,7 @@ type line struct {
 func (s *line) Params(l *param.List) {
 	l.Float(&s.Shrink, "shrink", "factor of the slope", param.AtLeast(0))
 	l.Complexity("shrink", param.MorePenalty)
-	l.Int(&s.Shift, "shift", "multiple of the second column", param.Any)
+	l.Int(&s.Shift, "shift", "multiple of the second column", param.Any())
 	l.Choice(&s.Mode, "mode", "whether to fit at all", "fit", "fail", "nan", "stuck")
 	l.Check("shift", func() error {
 		if s.Shift == 7 && s.Shrink == 7 {
@@ -216,7 +216,7 @@ func (s batching) PlanBatch(batch.Job) (int64, error) { return 77, nil }
 // logit scores two classes by Slope times the distance of the first column from its mean.
 type logit struct{ Slope float64 }
 
-func (s *logit) Params(l *param.List) { l.Float(&s.Slope, "slope", "of the score", param.Any) }
+func (s *logit) Params(l *param.List) { l.Float(&s.Slope, "slope", "of the score", param.Any()) }
 
 func (s logit) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	total := 0.0
@@ -232,7 +232,7 @@ type fittedLogit struct {
 }
 
 func (p *fittedLogit) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: p.classes}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputScores | estimator.OutputProbabilities, Classes: p.classes}
 }
 
 func (p *fittedLogit) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
@@ -258,7 +258,7 @@ func (p *fittedLogit) Predict(ctx context.Context, X mat.Matrix) ([]float64, err
 // several predicts the mean of each of several targets, times Scale.
 type several struct{ Scale float64 }
 
-func (s *several) Params(l *param.List) { l.Float(&s.Scale, "scale", "of the means", param.Any) }
+func (s *several) Params(l *param.List) { l.Float(&s.Scale, "scale", "of the means", param.Any()) }
 
 func (s several) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	n, t := data.Targets.Dims()
@@ -272,7 +272,7 @@ func (s several) Fit(ctx context.Context, data datasets.Set) (estimator.Predicto
 type fittedSeveral struct{ means []float64 }
 
 func (*fittedSeveral) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Targets}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputTargets}
 }
 
 func (p *fittedSeveral) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,

@@ -22,7 +22,7 @@ type fourierRidge struct {
 }
 
 func (s *fourierRidge) Params(l *param.List) {
-	l.Float(&s.Gamma, "gamma", "width of the kernel", param.Positive)
+	l.Float(&s.Gamma, "gamma", "width of the kernel", param.Positive())
 	l.Int(&s.Frequencies, "frequencies", "draws taken", param.AtLeast(1))
 	l.Float(&s.Alpha, "alpha", "penalty", param.AtLeast(0))
 }

@@ -71,7 +71,7 @@ type Search struct {
 	//
 	// Unsupervised estimators never see the targets, which only score; for anomalies the second of
 	// two classes is the anomaly. Scores without true values, such as silhouette, use the input
-	// rows after [metrics.Standardize], because distances between the features of different
+	// rows after [metrics.Input.WithRows], because distances between the features of different
 	// candidates are not comparable. They prefer convex clusters: select gamma for other shapes by
 	// targets.
 	Score  string

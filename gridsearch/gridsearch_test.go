@@ -200,7 +200,7 @@ func TestPredictsRequestedOutputs(t *testing.T) {
 type onlyProbabilities struct{ *fittedLogit }
 
 func (p onlyProbabilities) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Probabilities, Classes: p.classes}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputProbabilities, Classes: p.classes}
 }
 
 // Class codes without a schema are classes, and every fold knows all of them.
@@ -237,7 +237,7 @@ func TestSeveralTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := estimator.Predict(context.Background(), p, data.X, estimator.Request{Outputs: estimator.Targets})
+	out, err := estimator.Predict(context.Background(), p, data.X, estimator.Request{Outputs: estimator.OutputTargets})
 	if err != nil || math.Abs(out.Targets.At(0, 1)-out.Targets.At(0, 0)-10) > 1e-12 {
 		t.Errorf("targets are predicted as %v, %v", out.Targets, err)
 	}
@@ -268,7 +268,7 @@ func TestFitForwardsCapabilities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if has := estimator.OutputsOf(p); has.Classes != nil || has.Has != estimator.Values {
+	if has := estimator.OutputsOf(p); has.Classes != nil || has.Has != estimator.OutputValues {
 		t.Errorf("a search of a regression has the outputs %+v", has)
 	}
 	report := p.(estimator.Reporter).Report()
@@ -705,10 +705,10 @@ func (k *knobs) Params(l *param.List) {
 		what param.Complexity
 	}{{"features", param.MoreUnits}, {"alpha", param.MorePenalty}, {"C", param.LessPenalty}, {"gamma", param.Rougher},
 		{"depth", 0}} {
-		l.Float(&k.values[i], p.name, "", param.Any)
+		l.Float(&k.values[i], p.name, "", param.Any())
 		l.Complexity(p.name, p.what)
 	}
-	l.Int(&k.rows, "min_count", "", param.Any)
+	l.Int(&k.rows, "min_count", "", param.Any())
 	l.Complexity("min_count", param.FewerUnits)
 }
 

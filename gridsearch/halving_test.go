@@ -258,7 +258,7 @@ type many struct{ x [64]float64 }
 
 func (s *many) Params(l *param.List) {
 	for k := range s.x {
-		l.Float(&s.x[k], fmt.Sprintf("x%d", k), "a number", param.Any)
+		l.Float(&s.x[k], fmt.Sprintf("x%d", k), "a number", param.Any())
 	}
 }
 

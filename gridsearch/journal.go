@@ -55,7 +55,7 @@ func (r *run) head() journal.Head {
 		"scores": journal.Sum(func(w hash.Hash) {
 			for _, m := range r.scorer.metrics {
 				fmt.Fprintf(w, "%s\n", m.Name)
-				if m.Requires == metrics.PredictionsAndCosts {
+				if m.Requires == metrics.RequiresPredictionsAndCosts {
 					fmt.Fprintf(w, "%v\n", r.scorer.truth[0].Costs)
 				}
 			}

@@ -18,7 +18,7 @@ import (
 type noisy struct{ Noise float64 }
 
 func (s *noisy) Params(l *param.List) {
-	l.Float(&s.Noise, "noise", "variance of the noise", param.Positive)
+	l.Float(&s.Noise, "noise", "variance of the noise", param.Positive())
 }
 
 func (s noisy) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {

@@ -137,7 +137,7 @@ func checkUnsupervised(data datasets.Set, task datasets.Task, list []metrics.Met
 			return data, fmt.Errorf("score %s requires labels of anomalies, but the data has no targets", m.Name)
 		case m.IsSupervised() && data.Y == nil:
 			return data, fmt.Errorf("score %s requires classes, but the data has no targets; use silhouette", m.Name)
-		case !m.IsSupervised() && metrics.Standardize(data.Slice(0, 1)) == nil:
+		case !m.IsSupervised() && (metrics.Input{}).WithRows(data.Slice(0, 1)).Rows == nil:
 			return data, fmt.Errorf("score %s requires numeric columns", m.Name)
 		}
 	}
@@ -163,7 +163,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 	if slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.IsSupervised() }) {
 		s.addRows = func(fold int) { // deferred to the first score: a plan has placeholder rows
 			if s.truth[fold].Rows == nil {
-				s.truth[fold].Rows = metrics.Standardize(data.Select(folds[fold].Test))
+				s.truth[fold] = s.truth[fold].WithRows(data.Select(folds[fold].Test))
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (p fittedCut) Predict(ctx context.Context, X mat.Matrix) ([]float64, error)
 type fittedRightmost struct{ fittedCut }
 
 func (fittedRightmost) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.AnomalyScores}
+	return estimator.Outputs{Has: estimator.OutputAnomalyScores}
 }
 
 func (p fittedRightmost) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,

@@ -150,7 +150,7 @@ func (e *Effect) grid(column datasets.Column, values []float64) []float64 {
 
 // averagedOutputs are the outputs that meanOutputs reads.
 var averagedOutputs = estimator.Request{
-	Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities,
+	Outputs: estimator.OutputValues | estimator.OutputTargets | estimator.OutputScores | estimator.OutputProbabilities,
 }
 
 // meanOutputs returns the mean outputs over the rows and their kind.

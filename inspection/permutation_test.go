@@ -216,7 +216,7 @@ func (c chance) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 }
 
 func (c chance) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: []string{"a",
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputScores | estimator.OutputProbabilities, Classes: []string{"a",
 		"b", "c", "d", "e"}[:c.classes]}
 }
 

@@ -24,9 +24,9 @@ type Method string
 
 // The methods.
 const (
-	Auto     Method = "auto"     // Exact where possible, else Sampling
-	Exact    Method = "exact"    // in closed form, up to rounding
-	Sampling Method = "sampling" // antithetic permutation sampling, with standard errors
+	MethodAuto     Method = "auto"     // Exact where possible, else Sampling
+	MethodExact    Method = "exact"    // in closed form, up to rounding
+	MethodSampling Method = "sampling" // antithetic permutation sampling, with standard errors
 )
 
 // DefaultBackground is the default number of background rows.
@@ -41,7 +41,7 @@ const (
 type ShapleyOptions struct {
 	Method     Method // "" for Auto
 	Background int    // maximum number of background rows, evenly spaced; 0 for 100
-	// Output is the explained output: estimator.Values (also of several targets), Scores, Probabilities or AnomalyScores.
+	// Output is the explained output: estimator.OutputValues (also of several targets), Scores, Probabilities or AnomalyScores.
 	// 0 selects the scores of a classifier, its probabilities if it has no scores, the anomaly scores of an anomaly
 	// detector, and the values of other models.
 	Output estimator.Output
@@ -219,12 +219,12 @@ func Shapley(ctx context.Context, model estimator.Predictor, background, rows da
 	if err != nil {
 		return none, err
 	}
-	if e.o.Method != Sampling {
+	if e.o.Method != MethodSampling {
 		values, err := e.exact(ctx)
 		if err == nil {
-			return e.result(values, Exact, "")
+			return e.result(values, MethodExact, "")
 		}
-		if e.o.Method == Exact || e.o.Interactions || ctx.Err() != nil {
+		if e.o.Method == MethodExact || e.o.Interactions || ctx.Err() != nil {
 			return none, wrapError(ctx, err)
 		}
 		e.reason = err.Error()
@@ -234,19 +234,19 @@ func Shapley(ctx context.Context, model estimator.Predictor, background, rows da
 	if err != nil {
 		return none, wrapError(ctx, err)
 	}
-	return e.result(values, Sampling, e.reason)
+	return e.result(values, MethodSampling, e.reason)
 }
 
 // check validates the options and sets the defaults.
 func (o *ShapleyOptions) check() error {
 	var errs []error
 	if o.Method == "" {
-		o.Method = Auto
+		o.Method = MethodAuto
 	}
-	if !slices.Contains([]Method{Auto, Exact, Sampling}, o.Method) {
+	if !slices.Contains([]Method{MethodAuto, MethodExact, MethodSampling}, o.Method) {
 		errs = append(errs, fmt.Errorf("inspection: method must be auto, exact or sampling, got %q", o.Method))
 	}
-	if o.Interactions && o.Method == Sampling {
+	if o.Interactions && o.Method == MethodSampling {
 		errs = append(errs, errors.New("inspection: method must be auto or exact for interactions, got sampling"))
 	}
 	if o.Background < 0 {
@@ -346,18 +346,18 @@ func (e *explainer) choose() error {
 	has := estimator.OutputsOf(e.model)
 	if e.o.Output == 0 {
 		switch {
-		case has.Has.Has(estimator.Scores):
-			e.o.Output = estimator.Scores
-		case has.Has.Has(estimator.Probabilities):
-			e.o.Output = estimator.Probabilities
-		case has.Has.Has(estimator.AnomalyScores):
-			e.o.Output = estimator.AnomalyScores
+		case has.Has.Has(estimator.OutputScores):
+			e.o.Output = estimator.OutputScores
+		case has.Has.Has(estimator.OutputProbabilities):
+			e.o.Output = estimator.OutputProbabilities
+		case has.Has.Has(estimator.OutputAnomalyScores):
+			e.o.Output = estimator.OutputAnomalyScores
 		default:
-			e.o.Output = estimator.Values
+			e.o.Output = estimator.OutputValues
 		}
 	}
-	names := map[estimator.Output]string{estimator.Values: "prediction", estimator.Targets: "prediction",
-		estimator.Scores: "decision", estimator.Probabilities: "probability", estimator.AnomalyScores: "anomaly score"}
+	names := map[estimator.Output]string{estimator.OutputValues: "prediction", estimator.OutputTargets: "prediction",
+		estimator.OutputScores: "decision", estimator.OutputProbabilities: "probability", estimator.OutputAnomalyScores: "anomaly score"}
 	e.of = names[e.o.Output]
 	switch {
 	case e.of == "":
@@ -378,7 +378,7 @@ func (e *explainer) removeThreshold(ctx context.Context) error {
 		return nil
 	}
 	inner, at, ofProbabilities, ok := decides.WithoutThreshold()
-	if !ok || !estimator.OutputsOf(inner).Has.Has(estimator.Scores) {
+	if !ok || !estimator.OutputsOf(inner).Has.Has(estimator.OutputScores) {
 		return nil
 	}
 	if ofProbabilities {
@@ -386,7 +386,7 @@ func (e *explainer) removeThreshold(ctx context.Context) error {
 			return nil
 		}
 		p, err := estimator.Predict(ctx, inner, e.background.X,
-			estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
+			estimator.Request{Outputs: estimator.OutputScores | estimator.OutputProbabilities})
 		if err != nil {
 			return err
 		}
@@ -408,7 +408,7 @@ func (e *explainer) removeThreshold(ctx context.Context) error {
 func (e *explainer) predict(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	want := e.o.Output
 	if e.of == "prediction" {
-		want = estimator.Values | estimator.Targets
+		want = estimator.OutputValues | estimator.OutputTargets
 	}
 	p, err := estimator.Predict(ctx, e.model, X, estimator.Request{Outputs: want})
 	switch {

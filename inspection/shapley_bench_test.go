@@ -37,7 +37,7 @@ func BenchmarkShapley(b *testing.B) {
 			}
 			for b.Loop() {
 				found, err := inspection.Shapley(context.Background(), model, data, data, inspection.ShapleyOptions{})
-				if err != nil || found.Method != inspection.Exact {
+				if err != nil || found.Method != inspection.MethodExact {
 					b.Fatal(err, found.Reason)
 				}
 			}

@@ -249,7 +249,7 @@ func TestShapleyMatchesAllSubsets(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := inspection.Shapley(context.Background(), fitted, background, rows,
-				inspection.ShapleyOptions{Method: inspection.Exact, Interactions: true})
+				inspection.ShapleyOptions{Method: inspection.MethodExact, Interactions: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -357,10 +357,10 @@ func TestShapleySamplesWithinStandardErrors(t *testing.T) {
 	}
 	background, rows := mixed(12, 0, 2), mixed(40, 0, 3)
 	exact, err := inspection.Shapley(context.Background(), fitted, background, rows, inspection.ShapleyOptions{})
-	if err != nil || exact.Method != inspection.Exact || exact.Outputs[0].StdErrors != nil {
+	if err != nil || exact.Method != inspection.MethodExact || exact.Outputs[0].StdErrors != nil {
 		t.Fatal(exact.Method, exact.Reason, err)
 	}
-	o := inspection.ShapleyOptions{Method: inspection.Sampling, Precision: 1e-9, MaxRounds: 8, Seed: 1}
+	o := inspection.ShapleyOptions{Method: inspection.MethodSampling, Precision: 1e-9, MaxRounds: 8, Seed: 1}
 	sampled, err := inspection.Shapley(context.Background(), fitted, background, rows, o)
 	if err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestShapleySamplesWithinStandardErrors(t *testing.T) {
 	if mean := sum / count; count < 200 || mean < 0.8 || mean > 1.25 {
 		t.Errorf("mean squared error is %.2f of the squared standard error (%v values)", mean, count)
 	}
-	if sampled.EfficiencyGap > 1e-12 || sampled.Method != inspection.Sampling || sampled.Reason != "" {
+	if sampled.EfficiencyGap > 1e-12 || sampled.Method != inspection.MethodSampling || sampled.Reason != "" {
 		t.Errorf("%v %q, gap %v", sampled.Method, sampled.Reason, sampled.EfficiencyGap)
 	}
 	// A lower precision ends earlier, and is met.
@@ -420,7 +420,7 @@ func TestShapleyStatesWhyItSamples(t *testing.T) {
 		reason string
 	}{
 		{"probabilities", encoded(rff("gaussian", 20, 1)).Then(estimator.NewLogistic()), mixed(60, 2, 1),
-			estimator.Probabilities, "sigmoid of several inputs is not a sum of products over inputs"},
+			estimator.OutputProbabilities, "sigmoid of several inputs is not a sum of products over inputs"},
 		{"matern", encoded().Then(kernelRidge("matern")), mixed(60, 0, 1), 0, "of several inputs is not a sum"},
 		{"binning", encoded(binning).Then(estimator.NewRidge()), mixed(60, 0, 1), 0, "cannot be exported"},
 	} {
@@ -436,11 +436,11 @@ func TestShapleyStatesWhyItSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found.Method != inspection.Sampling || !strings.Contains(found.Reason, c.reason) ||
+			if found.Method != inspection.MethodSampling || !strings.Contains(found.Reason, c.reason) ||
 				!(found.EfficiencyGap < 1e-9) || len(found.Outputs[0].StdErrors) != 2 {
 				t.Errorf("%v: %q, gap %v", found.Method, found.Reason, found.EfficiencyGap)
 			}
-			o.Method = inspection.Exact
+			o.Method = inspection.MethodExact
 			if _, err := inspection.Shapley(context.Background(), fitted, background, rows, o); err == nil ||
 				!strings.Contains(err.Error(), c.reason) {
 				t.Errorf("error %v", err)
@@ -464,7 +464,7 @@ func TestShapleyIsDeterministic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []inspection.Method{inspection.Exact, inspection.Sampling} {
+	for _, method := range []inspection.Method{inspection.MethodExact, inspection.MethodSampling} {
 		explain := func(rows datasets.Set) inspection.ShapleyValues {
 			found, err := inspection.Shapley(context.Background(), fitted, data, rows,
 				inspection.ShapleyOptions{Method: method, Background: 9, MaxRounds: 3})
@@ -497,7 +497,7 @@ func TestShapleyOfSinglePrecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		values[k], err = inspection.Shapley(context.Background(), fitted, data, data.Slice(0, 5), inspection.ShapleyOptions{})
-		if err != nil || values[k].Method != inspection.Exact {
+		if err != nil || values[k].Method != inspection.MethodExact {
 			t.Fatal(values[k].Reason, err)
 		}
 	}
@@ -621,7 +621,7 @@ func TestShapleyErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, method := range []inspection.Method{inspection.Exact, inspection.Sampling, inspection.Auto} {
+	for _, method := range []inspection.Method{inspection.MethodExact, inspection.MethodSampling, inspection.MethodAuto} {
 		if _, err := inspection.Shapley(ctx, fitted, data, data, inspection.ShapleyOptions{Method: method}); !errors.Is(err,
 			context.Canceled) {
 			t.Errorf("%s: error %v", method, err)
@@ -635,15 +635,15 @@ func TestShapleyErrors(t *testing.T) {
 			t.Errorf("error %v lacks %q", err, want)
 		}
 	}
-	for output, want := range map[estimator.Output]string{estimator.Std: "the output must be",
-		estimator.Values: "class codes", estimator.AnomalyScores: "no output"} {
+	for output, want := range map[estimator.Output]string{estimator.OutputStd: "the output must be",
+		estimator.OutputValues: "class codes", estimator.OutputAnomalyScores: "no output"} {
 		if _, err := inspection.Shapley(context.Background(), fitted, data, data,
 			inspection.ShapleyOptions{Output: output}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
 		}
 	}
-	for _, o := range []inspection.ShapleyOptions{{Interactions: true, Method: inspection.Sampling},
-		{Interactions: true, Output: estimator.Probabilities}} {
+	for _, o := range []inspection.ShapleyOptions{{Interactions: true, Method: inspection.MethodSampling},
+		{Interactions: true, Output: estimator.OutputProbabilities}} {
 		if _, err := inspection.Shapley(context.Background(), fitted, data, data, o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -675,7 +675,7 @@ func TestShapleyOfThresholdedModel(t *testing.T) {
 	want, _ := explained(logistic)
 	got, fitted := explained(threshold)
 	at := got.Outputs[0].Threshold
-	if got.Method != inspection.Exact || at == nil || want.Outputs[0].Threshold != nil {
+	if got.Method != inspection.MethodExact || at == nil || want.Outputs[0].Threshold != nil {
 		t.Fatalf("method %s (%s), threshold %v", got.Method, got.Reason, at)
 	}
 	classes, err := fitted.Predict(context.Background(), set.Slice(0, 9).X)

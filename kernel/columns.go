@@ -33,7 +33,7 @@ type Term struct {
 
 // NewTerm returns a term with γ by [GammaScale] for the named columns.
 func NewTerm(name Name, columns ...string) Term {
-	return Term{Columns: columns, Kernel: name, Gamma: GammaScale, Nu: 1.5, Shape: 1, Exponent: 1}
+	return Term{Columns: columns, Kernel: name, Gamma: GammaScale(), Nu: 1.5, Shape: 1, Exponent: 1}
 }
 
 // Summand is a product of terms with a weight in a [Sum].
@@ -226,7 +226,7 @@ func parseSummand(plain any) (Summand, error) {
 		}
 	}
 	if w, given := named["weight"]; given {
-		if out.Weight, ok = number(w); !ok || !param.Positive.Contains(out.Weight) {
+		if out.Weight, ok = number(w); !ok || !param.Positive().Contains(out.Weight) {
 			return out, fmt.Errorf("weight must be a number > 0, got %v", w)
 		}
 	}
@@ -307,7 +307,7 @@ func (t *Term) set(key string, plain any) error {
 		return nil
 	}
 	v, ok := number(plain)
-	if !ok || !param.Positive.Contains(v) || key == "exponent" && v > 2 {
+	if !ok || !param.Positive().Contains(v) || key == "exponent" && v > 2 {
 		limit := ""
 		if key == "exponent" {
 			limit = " and ≤ 2"
@@ -389,6 +389,9 @@ type columnsValue struct {
 }
 
 func (v columnsValue) Set(plain any) error {
+	if name, ok := plain.(string); ok {
+		return param.FieldError{Constraint: v.Constraint(), Hint: v.hint(name)}
+	}
 	list, err := parse(plain)
 	if err != nil {
 		return param.FieldError{Constraint: v.Constraint(), Hint: err.Error()}

@@ -36,11 +36,11 @@ type Gamma struct {
 	values []float64
 }
 
-// Rules for γ.
-var (
-	GammaScale  = Gamma{rule: "scale"}
-	GammaMedian = Gamma{rule: "median"}
-)
+// GammaScale returns the rule of the variances of the columns.
+func GammaScale() Gamma { return Gamma{rule: "scale"} }
+
+// GammaMedian returns the rule of the median distance.
+func GammaMedian() Gamma { return Gamma{rule: "median"} }
 
 // FixedGamma returns a fixed γ: one value for all columns, or one per column.
 func FixedGamma(values ...float64) Gamma { return Gamma{values: slices.Clone(values)} }
@@ -99,7 +99,7 @@ func (g *Gamma) Constraint() string {
 // Check returns an error for values that are not positive and for unknown rules.
 func (g *Gamma) Check() error {
 	for j, v := range g.values {
-		if !param.Positive.Contains(v) {
+		if !param.Positive().Contains(v) {
 			if len(g.values) == 1 {
 				return errors.New(g.Constraint())
 			}

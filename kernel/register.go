@@ -43,8 +43,8 @@ func Register(name Name, f Func) error {
 	return nil
 }
 
-// Registered returns the names of the kernels of [Register], in alphabetical order.
-func Registered() []Name {
+// registered returns the names of the kernels of [Register], in alphabetical order.
+func registered() []Name {
 	own.RLock()
 	defer own.RUnlock()
 	return slices.Sorted(maps.Keys(own.funcs))
@@ -67,14 +67,14 @@ func withRegistered(list []string) []string {
 	if !slices.Contains(list, string(Precomputed)) {
 		return list
 	}
-	for _, n := range Registered() {
+	for _, n := range registered() {
 		list = append(slices.Clip(list), string(n))
 	}
 	return list
 }
 
-// Hint explains why a step does not have the named kernel.
-func (v columnsValue) Hint(name string) string {
+// hint explains why a step does not have the named kernel.
+func (v columnsValue) hint(name string) string {
 	switch n := Name(name); {
 	case n.IsOwn():
 		return name + " has no spectral density; use it in nystroem, gaussian_process, kernel_ridge, " +

@@ -15,17 +15,17 @@ import (
 // classificationMetrics are the metrics of predicted classes, except those of averagedMetrics.
 var classificationMetrics = []Metric{
 	{
-		Name: "accuracy", Aliases: []string{"accuracy_score"}, Task: datasets.Classification, Requires: Predictions,
+		Name: "accuracy", Aliases: []string{"accuracy_score"}, Task: datasets.Classification, Requires: RequiresPredictions,
 		GreaterIsBetter: true, Func: accuracy,
 		Doc: "Fraction of rows whose class is predicted correctly.",
 	},
 	{
-		Name: "error_rate", Aliases: []string{"zero_one_loss"}, Task: datasets.Classification, Requires: Predictions,
+		Name: "error_rate", Aliases: []string{"zero_one_loss"}, Task: datasets.Classification, Requires: RequiresPredictions,
 		Func: errorRate,
 		Doc:  "Fraction of misclassified rows: 1 - accuracy.",
 	},
 	{
-		Name: "cost", Task: datasets.Classification, Requires: PredictionsAndCosts,
+		Name: "cost", Task: datasets.Classification, Requires: RequiresPredictionsAndCosts,
 		Func: func(in Input) (float64, error) {
 			return in.mean(func(i int) float64 { return in.Costs.At(int(in.YTrue[i]), int(in.YPred[i])) }), nil
 		},
@@ -33,18 +33,18 @@ var classificationMetrics = []Metric{
 	},
 	{
 		Name: "balanced_accuracy", Aliases: []string{"balanced_accuracy_score"}, Task: datasets.Classification,
-		Requires: Predictions, GreaterIsBetter: true, Func: balancedAccuracy,
+		Requires: RequiresPredictions, GreaterIsBetter: true, Func: balancedAccuracy,
 		Doc: "Mean recall over the classes that occur among the true labels.",
 	},
 	{
 		Name: "matthews_corrcoef", Aliases: []string{"matthews", "mcc"}, Task: datasets.Classification,
-		Requires: Predictions, GreaterIsBetter: true, Func: matthewsCorrCoef,
+		Requires: RequiresPredictions, GreaterIsBetter: true, Func: matthewsCorrCoef,
 		Doc: "Matthews correlation coefficient, -1 to 1 (Gorodkin's R_K for several classes); 0 if true or predicted " +
 			"classes are constant.",
 	},
 	{
 		Name: "cohen_kappa", Aliases: []string{"cohen_kappa_score", "kappa"}, Task: datasets.Classification,
-		Requires: Predictions, GreaterIsBetter: true, Func: cohenKappa,
+		Requires: RequiresPredictions, GreaterIsBetter: true, Func: cohenKappa,
 		Doc: "Cohen's kappa: agreement beyond chance, (p_o - p_e) / (1 - p_e).",
 	},
 }
@@ -73,7 +73,7 @@ func averagedMetrics() []Metric {
 	for _, s := range scores {
 		for _, a := range averages {
 			m := Metric{
-				Name: s.name + a.suffix, Task: datasets.Classification, Requires: Predictions, GreaterIsBetter: true,
+				Name: s.name + a.suffix, Task: datasets.Classification, Requires: RequiresPredictions, GreaterIsBetter: true,
 				Doc:  fmt.Sprintf("%s: %s; %s.", strings.ToUpper(s.name[:1])+s.name[1:], s.doc, a.doc),
 				Func: func(in Input) (float64, error) { return a.average(countConfusion(in), s.ratio) },
 			}
@@ -267,7 +267,7 @@ func NewConfusionMatrix(in Input, classes []string) (*ConfusionMatrix, error) {
 	if in.Classes == 0 && len(classes) > 1 {
 		in.Classes = len(classes)
 	}
-	in, err := in.validate(datasets.Classification, Predictions)
+	in, err := in.validate(datasets.Classification, RequiresPredictions)
 	switch {
 	case err != nil:
 	case classes != nil && len(classes) != in.Classes:

@@ -18,32 +18,32 @@ import (
 // classes.
 var clusteringMetrics = []Metric{
 	{
-		Name: "adjusted_rand", Aliases: []string{"adjusted_rand_score"}, Task: datasets.Clustering, Requires: Predictions,
+		Name: "adjusted_rand", Aliases: []string{"adjusted_rand_score"}, Task: datasets.Clustering, Requires: RequiresPredictions,
 		GreaterIsBetter: true, Func: adjustedRand,
 		Doc: "Rand index of true and predicted clusters, adjusted for chance (Hubert & Arabie 1985). Weights count " +
 			"rows: doubling all weights doubles the number of rows.",
 	},
 	{
 		Name: "normalized_mutual_info", Aliases: []string{"nmi", "normalized_mutual_info_score"},
-		Task: datasets.Clustering, Requires: Predictions, GreaterIsBetter: true,
+		Task: datasets.Clustering, Requires: RequiresPredictions, GreaterIsBetter: true,
 		Func: func(in Input) (float64, error) { _, _, v := in.contingency().information(); return v, nil },
 		Doc:  "Mutual information of true and predicted clusters over the mean of their entropies.",
 	},
 	{
-		Name: "homogeneity", Aliases: []string{"homogeneity_score"}, Task: datasets.Clustering, Requires: Predictions,
+		Name: "homogeneity", Aliases: []string{"homogeneity_score"}, Task: datasets.Clustering, Requires: RequiresPredictions,
 		GreaterIsBetter: true,
 		Func:            func(in Input) (float64, error) { h, _, _ := in.contingency().information(); return h, nil },
 		Doc: "Mutual information over the entropy of the classes; 1 if every cluster contains rows of one " +
 			"class only.",
 	},
 	{
-		Name: "completeness", Aliases: []string{"completeness_score"}, Task: datasets.Clustering, Requires: Predictions,
+		Name: "completeness", Aliases: []string{"completeness_score"}, Task: datasets.Clustering, Requires: RequiresPredictions,
 		GreaterIsBetter: true,
 		Func:            func(in Input) (float64, error) { _, c, _ := in.contingency().information(); return c, nil },
 		Doc:             "Mutual information over the entropy of the clusters; 1 if every class lies in one cluster.",
 	},
 	{
-		Name: "v_measure", Aliases: []string{"v_measure_score"}, Task: datasets.Clustering, Requires: Predictions,
+		Name: "v_measure", Aliases: []string{"v_measure_score"}, Task: datasets.Clustering, Requires: RequiresPredictions,
 		GreaterIsBetter: true,
 		Func:            func(in Input) (float64, error) { _, _, v := in.contingency().information(); return v, nil },
 		Doc:             "Harmonic mean of homogeneity and completeness.",

@@ -48,13 +48,13 @@ func tweedieMetric(name string) (Metric, bool) {
 
 // deviance returns the metric of the mean unit deviance of a Tweedie distribution.
 func deviance(name string, power float64, doc string) Metric {
-	return Metric{Name: name, Task: datasets.Regression, Requires: Predictions, Doc: doc,
+	return Metric{Name: name, Task: datasets.Regression, Requires: RequiresPredictions, Doc: doc,
 		Func: func(in Input) (float64, error) { return in.deviance(power) }}
 }
 
 // d2Deviance returns the metric of the explained fraction of a deviance.
 func d2Deviance(name string, power float64, of, replace string) Metric {
-	return Metric{Name: name, Task: datasets.Regression, Requires: Predictions, GreaterIsBetter: true,
+	return Metric{Name: name, Task: datasets.Regression, Requires: RequiresPredictions, GreaterIsBetter: true,
 		Doc: fmt.Sprintf("1 - %s / %[1]s of the mean target. For constant targets 1 if all predictions are exact, "+
 			"else 0.%s", of, replace),
 		Func: func(in Input) (float64, error) {

@@ -50,7 +50,7 @@ func ExampleForTask() {
 func ExampleMetric() {
 	// Cost of an alarm: 1 if false, 10 if missed.
 	cost := metrics.Metric{
-		Name: "cost", Task: datasets.Classification, Requires: metrics.Predictions,
+		Name: "cost", Task: datasets.Classification, Requires: metrics.RequiresPredictions,
 		Func: func(in metrics.Input) (float64, error) {
 			total := 0.0
 			for i, truth := range in.YTrue {

@@ -129,19 +129,19 @@ func (in Input) validate(task datasets.Task, need Requirement) (Input, error) {
 
 func (in Input) checkTargets(f *problems, need Requirement) (rows int) {
 	switch need {
-	case Predictions, StdDevs, Intervals:
+	case RequiresPredictions, RequiresStdDevs, RequiresIntervals:
 	default:
-		f.addf("a regression metric must require %s, %s or %s, got %s", Predictions, StdDevs, Intervals, need)
+		f.addf("a regression metric must require %s, %s or %s, got %s", RequiresPredictions, RequiresStdDevs, RequiresIntervals, need)
 	}
 	if !hasEntries(in.YTrueTargets) && !hasEntries(in.YPredTargets) {
 		f.vector("YTrue", in.YTrue, len(in.YTrue))
-		if need != Intervals {
+		if need != RequiresIntervals {
 			f.vector("YPred", in.YPred, len(in.YTrue))
 		}
-		if need == StdDevs && f.vector("Std", in.Std, len(in.YTrue)) {
+		if need == RequiresStdDevs && f.vector("Std", in.Std, len(in.YTrue)) {
 			f.positive("Std", in.Std)
 		}
-		if need == Intervals && f.vector("Lower", in.Lower, len(in.YTrue)) && f.vector("Upper", in.Upper, len(in.YTrue)) {
+		if need == RequiresIntervals && f.vector("Lower", in.Lower, len(in.YTrue)) && f.vector("Upper", in.Upper, len(in.YTrue)) {
 			f.intervals("", in.Lower, in.Upper)
 		}
 		return len(in.YTrue)
@@ -154,15 +154,15 @@ func (in Input) checkTargets(f *problems, need Requirement) (rows int) {
 		rows, targets = in.YTrueTargets.Dims()
 	}
 	f.matrix("YTrueTargets", in.YTrueTargets, rows, targets)
-	if need != Intervals {
+	if need != RequiresIntervals {
 		f.matrix("YPredTargets", in.YPredTargets, rows, targets)
 	}
-	if need == StdDevs && f.matrix("StdTargets", in.StdTargets, rows, targets) {
+	if need == RequiresStdDevs && f.matrix("StdTargets", in.StdTargets, rows, targets) {
 		for t := range targets {
 			f.positive(fmt.Sprintf("target %d: StdTargets", t), mat.Col(nil, t, in.StdTargets))
 		}
 	}
-	if need == Intervals && f.matrix("LowerTargets", in.LowerTargets, rows, targets) && f.matrix("UpperTargets",
+	if need == RequiresIntervals && f.matrix("LowerTargets", in.LowerTargets, rows, targets) && f.matrix("UpperTargets",
 		in.UpperTargets, rows, targets) {
 		for t := range targets {
 			f.intervals(fmt.Sprintf("target %d: ", t), mat.Col(nil, t, in.LowerTargets), mat.Col(nil, t, in.UpperTargets))
@@ -177,20 +177,20 @@ func (in Input) checkClasses(f *problems, need Requirement) Input {
 	if hasEntries(in.YTrueTargets) || hasEntries(in.YPredTargets) {
 		f.addf("classification supports one target only")
 	}
-	predicted := need == Predictions || need == PredictionsAndCosts
+	predicted := need == RequiresPredictions || need == RequiresPredictionsAndCosts
 	if predicted {
 		in.Scores, in.Probabilities = nil, nil
 	} else {
 		in.YPred = nil
 	}
 	switch need {
-	case Predictions, PredictionsAndCosts:
-	case PredictionSets:
+	case RequiresPredictions, RequiresPredictionsAndCosts:
+	case RequiresSets:
 		in.Scores, in.Probabilities = nil, nil
-	case Probabilities:
+	case RequiresProbabilities:
 		in.Scores = nil
-	case ScoresOrProbabilities, probabilitiesOrScores:
-		if hasEntries(in.Scores) && (need == ScoresOrProbabilities || !hasEntries(in.Probabilities)) {
+	case RequiresScores, probabilitiesOrScores:
+		if hasEntries(in.Scores) && (need == RequiresScores || !hasEntries(in.Probabilities)) {
 			in.Probabilities = nil
 		} else {
 			in.Scores = nil
@@ -203,11 +203,11 @@ func (in Input) checkClasses(f *problems, need Requirement) Input {
 	switch {
 	case predicted:
 		f.codes("YPred", in.YPred, len(in.YTrue), in.Classes)
-		if need == PredictionsAndCosts && f.matrix("Costs", in.Costs, in.Classes, in.Classes) &&
+		if need == RequiresPredictionsAndCosts && f.matrix("Costs", in.Costs, in.Classes, in.Classes) &&
 			mat.Min(in.Costs) < 0 {
 			f.addf("Costs must be ≥ 0, got %v", mat.Min(in.Costs))
 		}
-	case need == PredictionSets:
+	case need == RequiresSets:
 		f.matrix("Sets", in.Sets, len(in.YTrue), in.Classes)
 	case in.Scores != nil:
 		columns := in.Classes
@@ -220,7 +220,7 @@ func (in Input) checkClasses(f *problems, need Requirement) Input {
 	default:
 		f.distributions(in.Probabilities, len(in.YTrue), in.Classes)
 	}
-	if need != Probabilities && in.Scores == nil {
+	if need != RequiresProbabilities && in.Scores == nil {
 		in.Scores = in.Probabilities
 	}
 	return in
@@ -236,16 +236,16 @@ func (in Input) checkLabels(f *problems, need Requirement) Input {
 	rows, labels := in.YTrueTargets.Dims()
 	f.indicators("YTrueTargets", in.YTrueTargets, rows, labels)
 	switch need {
-	case Predictions:
+	case RequiresPredictions:
 		out.YPredTargets = in.YPredTargets
 		f.indicators("YPredTargets", in.YPredTargets, rows, labels)
-	case ScoresOrProbabilities, probabilitiesOrScores:
+	case RequiresScores, probabilitiesOrScores:
 		if out.Scores = in.Scores; !hasEntries(out.Scores) || need == probabilitiesOrScores && hasEntries(in.Probabilities) {
 			out.Scores = in.Probabilities
 		}
 		f.matrix("Scores", out.Scores, rows, labels)
 	default:
-		f.addf("a metric of several labels must require %s or %s, got %s", Predictions, ScoresOrProbabilities, need)
+		f.addf("a metric of several labels must require %s or %s, got %s", RequiresPredictions, RequiresScores, need)
 	}
 	return out
 }
@@ -255,7 +255,7 @@ func (in Input) checkLabels(f *problems, need Requirement) Input {
 func (in Input) checkClusters(f *problems, need Requirement) (out Input, rows int) {
 	out = Input{YPred: in.YPred, Weights: in.Weights, Classes: maxClasses}
 	switch need {
-	case Predictions:
+	case RequiresPredictions:
 		out.YTrue = in.YTrue
 		f.codes("YTrue", in.YTrue, len(in.YTrue), maxClasses)
 		f.codes("YPred", in.YPred, len(in.YTrue), maxClasses)
@@ -273,7 +273,7 @@ func (in Input) checkClusters(f *problems, need Requirement) (out Input, rows in
 			f.addf("Rows: %v", err)
 		}
 	default:
-		f.addf("a clustering metric must require %s or %s, got %s", Predictions, predictionsAndRows, need)
+		f.addf("a clustering metric must require %s or %s, got %s", RequiresPredictions, predictionsAndRows, need)
 	}
 	return out, len(in.YPred)
 }

@@ -11,7 +11,7 @@ import (
 // evaluate them too.
 var labelMetrics = []Metric{
 	{
-		Name: "subset_accuracy", Task: datasets.MultiLabel, Requires: Predictions, GreaterIsBetter: true,
+		Name: "subset_accuracy", Task: datasets.MultiLabel, Requires: RequiresPredictions, GreaterIsBetter: true,
 		Func: func(in Input) (float64, error) {
 			return in.mean(func(i int) float64 {
 				return indicator(slices.Equal(in.YTrueTargets.RawRowView(i), in.YPredTargets.RawRowView(i)))
@@ -20,7 +20,7 @@ var labelMetrics = []Metric{
 		Doc: "Fraction of rows of which all labels are predicted correctly; accuracy_score of scikit-learn.",
 	},
 	{
-		Name: "hamming_loss", Task: datasets.MultiLabel, Requires: Predictions,
+		Name: "hamming_loss", Task: datasets.MultiLabel, Requires: RequiresPredictions,
 		Func: func(in Input) (float64, error) {
 			return in.mean(func(i int) float64 {
 				wrong, truth := 0.0, in.YTrueTargets.RawRowView(i)
@@ -33,12 +33,12 @@ var labelMetrics = []Metric{
 		Doc: "Fraction of labels, over all rows, that are predicted wrongly.",
 	},
 	{
-		Name: "f1_samples", Task: datasets.MultiLabel, Requires: Predictions, GreaterIsBetter: true,
+		Name: "f1_samples", Task: datasets.MultiLabel, Requires: RequiresPredictions, GreaterIsBetter: true,
 		Func: meanOverRows(classCounts.f1),
 		Doc:  "Mean over rows of the F1 score of their labels, 0 for a row without true and predicted labels.",
 	},
 	{
-		Name: "jaccard_samples", Task: datasets.MultiLabel, Requires: Predictions, GreaterIsBetter: true,
+		Name: "jaccard_samples", Task: datasets.MultiLabel, Requires: RequiresPredictions, GreaterIsBetter: true,
 		Func: meanOverRows(func(c classCounts) float64 {
 			return ratioOrZero(c.truePositives, c.actual+c.predicted-c.truePositives)
 		}),
@@ -47,7 +47,7 @@ var labelMetrics = []Metric{
 	{
 		Name:    "label_ranking_average_precision",
 		Aliases: []string{"lrap", "label_ranking_average_precision_score"}, Task: datasets.MultiLabel,
-		Requires: ScoresOrProbabilities, GreaterIsBetter: true, Func: rankingPrecision,
+		Requires: RequiresScores, GreaterIsBetter: true, Func: rankingPrecision,
 		Doc: "Mean over rows and their true labels of the fraction of true labels among those that score at least as high; " +
 			"1 for a row with no label or all.",
 	},
@@ -127,7 +127,7 @@ func rankingPrecision(in Input) (float64, error) {
 // LabelReport returns precision, recall, F1 and support of each label, by the true and predicted
 // labels in in.
 func LabelReport(in Input, names []string) (ClassReport, error) {
-	in, err := in.validate(datasets.MultiLabel, Predictions)
+	in, err := in.validate(datasets.MultiLabel, RequiresPredictions)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: label report: %w", err)
 	}

@@ -38,35 +38,35 @@ type Requirement string
 
 // Requirements of metrics.
 const (
-	Predictions           Requirement = "predictions"
-	Probabilities         Requirement = "probabilities"
-	ScoresOrProbabilities Requirement = "decision scores or probabilities"
-	probabilitiesOrScores Requirement = "probabilities or decision scores"
-	StdDevs               Requirement = "standard deviations"
-	Intervals             Requirement = "intervals"
-	PredictionSets        Requirement = "sets of classes"
-	PredictionsAndCosts   Requirement = "predictions and the costs of mistakes"
-	predictionsAndRows    Requirement = "predictions and the rows themselves" // unsupervised
+	RequiresPredictions         Requirement = "predictions"
+	RequiresProbabilities       Requirement = "probabilities"
+	RequiresScores              Requirement = "decision scores or probabilities"
+	probabilitiesOrScores       Requirement = "probabilities or decision scores"
+	RequiresStdDevs             Requirement = "standard deviations"
+	RequiresIntervals           Requirement = "intervals"
+	RequiresSets                Requirement = "sets of classes"
+	RequiresPredictionsAndCosts Requirement = "predictions and the costs of mistakes"
+	predictionsAndRows          Requirement = "predictions and the rows themselves" // unsupervised
 )
 
 // SatisfiedBy reports whether in contains the required outputs.
 func (n Requirement) SatisfiedBy(in Input) bool {
 	switch n {
-	case Predictions:
+	case RequiresPredictions:
 		return in.YPred != nil || hasEntries(in.YPredTargets)
 	case predictionsAndRows:
 		return in.YPred != nil && in.Rows != nil
-	case PredictionsAndCosts:
+	case RequiresPredictionsAndCosts:
 		return in.YPred != nil && hasEntries(in.Costs)
-	case Probabilities:
+	case RequiresProbabilities:
 		return hasEntries(in.Probabilities)
-	case ScoresOrProbabilities, probabilitiesOrScores:
+	case RequiresScores, probabilitiesOrScores:
 		return hasEntries(in.Scores) || hasEntries(in.Probabilities)
-	case StdDevs:
-		return Predictions.SatisfiedBy(in) && (in.Std != nil || hasEntries(in.StdTargets))
-	case Intervals:
+	case RequiresStdDevs:
+		return RequiresPredictions.SatisfiedBy(in) && (in.Std != nil || hasEntries(in.StdTargets))
+	case RequiresIntervals:
 		return in.Lower != nil || hasEntries(in.LowerTargets)
-	case PredictionSets:
+	case RequiresSets:
 		return hasEntries(in.Sets)
 	}
 	return false
@@ -144,7 +144,7 @@ func (m Metric) IsSupervised() bool { return m.Requires != predictionsAndRows }
 // also evaluate anomaly detection: class 1 is the anomaly, and the decision score is the anomaly
 // score.
 func (m Metric) SupportsTask(task datasets.Task) bool {
-	return m.Task == task || task == datasets.Anomaly && m.Binary && m.Requires != Probabilities ||
+	return m.Task == task || task == datasets.Anomaly && m.Binary && m.Requires != RequiresProbabilities ||
 		task == datasets.MultiLabel && m.MultiLabel
 }
 
@@ -214,8 +214,8 @@ var registry = slices.Concat(classificationMetrics, averagedMetrics(), rankingMe
 // All returns all metrics in a fixed order, classification first.
 func All() []Metric { return slices.Clone(registry) }
 
-// Names returns the names of [All] in the same order.
-func Names() []string {
+// names returns the names of all metrics.
+func names() []string {
 	names := make([]string, len(registry))
 	for i, m := range registry {
 		names[i] = m.Name
@@ -244,7 +244,7 @@ func ByName(name string) (Metric, error) {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return Metric{}, fmt.Errorf("metrics: unknown metric %q%s Known metrics: %s; losses also with the prefix neg_",
-		name, hint, strings.Join(Names(), ", "))
+		name, hint, strings.Join(names(), ", "))
 }
 
 func find(name string) (Metric, bool) {

@@ -655,7 +655,7 @@ func TestForTask(t *testing.T) {
 }
 
 func TestCustomMetric(t *testing.T) {
-	cost := Metric{Name: "cost", Task: datasets.Classification, Requires: Predictions, Func: func(in Input) (float64,
+	cost := Metric{Name: "cost", Task: datasets.Classification, Requires: RequiresPredictions, Func: func(in Input) (float64,
 		error) {
 		total := 0.0
 		for i := range in.YTrue {
@@ -668,7 +668,7 @@ func TestCustomMetric(t *testing.T) {
 		t.Errorf("got %v, %v; want 2", got, err)
 	}
 	for _, bad := range []Metric{{}, {Name: "x", Func: cost.Func}, {Name: "x", Task: datasets.Classification,
-		Func: cost.Func}, {Name: "x", Task: datasets.Regression, Requires: Probabilities, Func: cost.Func}} {
+		Func: cost.Func}, {Name: "x", Task: datasets.Regression, Requires: RequiresProbabilities, Func: cost.Func}} {
 		if _, err := bad.Score(Input{YTrue: []float64{0, 1}, YPred: []float64{0, 1}}); err == nil {
 			t.Errorf("%+v scored", bad)
 		}

@@ -14,34 +14,34 @@ import (
 // quantiles.
 var probabilisticMetrics = slices.Concat([]Metric{
 	{
-		Name: "nlpd", Aliases: []string{"negative_log_predictive_density"}, Task: datasets.Regression, Requires: StdDevs,
+		Name: "nlpd", Aliases: []string{"negative_log_predictive_density"}, Task: datasets.Regression, Requires: RequiresStdDevs,
 		Func: nlpd,
 		Doc:  "Mean of -ln p(y), p being the normal density with the predicted mean and standard deviation.",
 	},
 	{
-		Name: "coverage", Aliases: []string{"interval_coverage"}, Task: datasets.Regression, Requires: Intervals,
+		Name: "coverage", Aliases: []string{"interval_coverage"}, Task: datasets.Regression, Requires: RequiresIntervals,
 		GreaterIsBetter: true, Func: coverage,
 		Doc: "Fraction of targets in their closed prediction interval. It should be close to the nominal level; see " +
 			"also mean_width.",
 	},
 	{
-		Name: "mean_width", Aliases: []string{"mean_interval_width"}, Task: datasets.Regression, Requires: Intervals,
+		Name: "mean_width", Aliases: []string{"mean_interval_width"}, Task: datasets.Regression, Requires: RequiresIntervals,
 		Func: meanWidth,
 		Doc:  "Mean width of the prediction intervals.",
 	},
 	{
 		Name: "d2_absolute_error", Aliases: []string{"d2_absolute_error_score"}, Task: datasets.Regression,
-		Requires: Predictions, GreaterIsBetter: true, Func: d2(0.5),
+		Requires: RequiresPredictions, GreaterIsBetter: true, Func: d2(0.5),
 		Doc: "1 - Σ|y-ŷ| / Σ|y-median|. For constant targets 1 if all predictions are exact, else 0.",
 	},
 	{
-		Name: "set_coverage", Task: datasets.Classification, Requires: PredictionSets, GreaterIsBetter: true,
+		Name: "set_coverage", Task: datasets.Classification, Requires: RequiresSets, GreaterIsBetter: true,
 		Func: setCoverage,
 		Doc: "Fraction of rows whose class is in the prediction set. It should be close to the nominal level; see also " +
 			"mean_set_size.",
 	},
 	{
-		Name: "mean_set_size", Task: datasets.Classification, Requires: PredictionSets, Func: meanSetSize,
+		Name: "mean_set_size", Task: datasets.Classification, Requires: RequiresSets, Func: meanSetSize,
 		Doc: "Mean number of classes in a prediction set.",
 	},
 }, listedQuantileMetrics())
@@ -74,14 +74,14 @@ func quantileMetric(name string) (Metric, bool) {
 	case err != nil || !(q > 0 && q < 1):
 	case isD2:
 		return Metric{
-			Name: name, Task: datasets.Regression, Requires: Predictions, GreaterIsBetter: true, Func: d2(q),
+			Name: name, Task: datasets.Regression, Requires: RequiresPredictions, GreaterIsBetter: true, Func: d2(q),
 			Doc: fmt.Sprintf("1 - pinball loss / pinball loss of the best constant, for the %v-quantile (scikit-learn "+
 				"interpolates the quantile without weights). For constant targets 1 if all predictions are exact, else 0. Any "+
 				"number between 0 and 1 can replace %v.", q, q),
 		}, true
 	case isLoss:
 		return Metric{
-			Name: name, Task: datasets.Regression, Requires: Predictions,
+			Name: name, Task: datasets.Regression, Requires: RequiresPredictions,
 			Func: func(in Input) (float64, error) { return in.pinball(q), nil },
 			Doc: fmt.Sprintf("Pinball loss of the %v-quantile: mean of %v·(y-ŷ) if y > ŷ, else %.4g·(ŷ-y). Any number "+
 				"between 0 and 1 can replace %v.", q, q, 1-q, q),

@@ -16,7 +16,7 @@ import (
 var rankingMetrics = []Metric{
 	{
 		Name: "roc_auc", Aliases: []string{"roc_auc_score", "auc"}, Task: datasets.Classification, Binary: true,
-		Requires: ScoresOrProbabilities, GreaterIsBetter: true, Func: rocAUC,
+		Requires: RequiresScores, GreaterIsBetter: true, Func: rocAUC,
 		Doc: "Area under the ROC curve: the probability that a row of class 1 scores above a row of class 0, ties " +
 			"counting half.",
 	},
@@ -42,7 +42,7 @@ var rankingMetrics = []Metric{
 	},
 	{
 		Name: "average_precision", Aliases: []string{"average_precision_score"}, Task: datasets.Classification,
-		Binary: true, Requires: ScoresOrProbabilities, GreaterIsBetter: true, Func: averagePrecision,
+		Binary: true, Requires: RequiresScores, GreaterIsBetter: true, Func: averagePrecision,
 		Doc: "Precision of class 1 averaged over the steps in recall, Σ (R_n - R_{n-1}) P_n, without interpolation.",
 	},
 	{
@@ -56,12 +56,12 @@ var rankingMetrics = []Metric{
 		Doc:  "Fraction of rows whose class has one of the 5 highest scores (ties prefer the higher code).",
 	},
 	{
-		Name: "log_loss", Task: datasets.Classification, Requires: Probabilities, Func: logLoss,
+		Name: "log_loss", Task: datasets.Classification, Requires: RequiresProbabilities, Func: logLoss,
 		Doc: "Mean negative logarithm of the true class's probability, clipped to [2⁻⁵², 1-2⁻⁵²] and renormalized.",
 	},
 	{
 		Name: "brier_score", Aliases: []string{"brier", "brier_score_loss"}, Task: datasets.Classification, Binary: true,
-		Requires: Probabilities, Func: brierScore,
+		Requires: RequiresProbabilities, Func: brierScore,
 		Doc: "Mean squared difference of the probability of class 1 and the true label, for two classes.",
 	},
 }
@@ -312,7 +312,7 @@ func PrecisionRecallCurve(in Input, class int) (PrecisionRecall, error) {
 }
 
 func curveThresholds(name string, in Input, class int) ([]threshold, error) {
-	in, err := in.validate(datasets.Classification, ScoresOrProbabilities)
+	in, err := in.validate(datasets.Classification, RequiresScores)
 	var all []threshold
 	if err == nil {
 		all, err = thresholdsOf(in, class)
@@ -330,7 +330,7 @@ type Calibration struct{ Predicted, Observed, Weight []float64 }
 // CalibrationCurve groups the rows by their predicted probability of a class into bins of equal
 // width, right-closed, and omits empty bins. Errors: invalid input; bins < 1.
 func CalibrationCurve(in Input, class, bins int) (Calibration, error) {
-	in, err := in.validate(datasets.Classification, Probabilities)
+	in, err := in.validate(datasets.Classification, RequiresProbabilities)
 	switch {
 	case err != nil:
 	case class < 0 || class >= in.Classes:

@@ -12,58 +12,58 @@ import (
 // regressionMetrics are the metrics of predicted targets; [Metric.Score] averages several targets.
 var regressionMetrics = []Metric{
 	{
-		Name: "r2", Aliases: []string{"r2_score"}, Task: datasets.Regression, Requires: Predictions,
+		Name: "r2", Aliases: []string{"r2_score"}, Task: datasets.Regression, Requires: RequiresPredictions,
 		GreaterIsBetter: true, Func: fromMSE(explainedFraction),
 		Doc: "Coefficient of determination, 1 - Σ(y-ŷ)² / Σ(y-ȳ)². For constant targets 1 if all predictions are exact, " +
 			"else 0.",
 	},
 	{
 		Name: "explained_variance", Aliases: []string{"explained_variance_score"}, Task: datasets.Regression,
-		Requires: Predictions, GreaterIsBetter: true, Func: explainedVariance,
+		Requires: RequiresPredictions, GreaterIsBetter: true, Func: explainedVariance,
 		Doc: "1 - Var(y-ŷ) / Var(y): r2 without the effect of a constant offset. For constant targets 1 if the offset " +
 			"is constant, else 0.",
 	},
 	{
-		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: datasets.Regression, Requires: Predictions,
+		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: datasets.Regression, Requires: RequiresPredictions,
 		Func: fromMSE(meanSquaredError),
 		Doc:  "Mean of (y-ŷ)².",
 	},
 	{
-		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: datasets.Regression, Requires: Predictions,
+		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: datasets.Regression, Requires: RequiresPredictions,
 		Func: fromMSE(rootMeanSquaredError),
 		Doc:  "Root of the mean of (y-ŷ)².",
 	},
 	{
-		Name: "relative_rmse", Task: datasets.Regression, Requires: Predictions, Func: fromMSE(relativeRMSE),
+		Name: "relative_rmse", Task: datasets.Regression, Requires: RequiresPredictions, Func: fromMSE(relativeRMSE),
 		Doc: "‖y-ŷ‖ / ‖y‖, the relative error of Rahimi & Recht (2007).",
 	},
 	{
-		Name: "mean_absolute_error", Aliases: []string{"mae"}, Task: datasets.Regression, Requires: Predictions,
+		Name: "mean_absolute_error", Aliases: []string{"mae"}, Task: datasets.Regression, Requires: RequiresPredictions,
 		Func: meanAbsoluteError,
 		Doc:  "Mean of |y-ŷ|.",
 	},
 	{
-		Name: "median_absolute_error", Aliases: []string{"median_ae"}, Task: datasets.Regression, Requires: Predictions,
+		Name: "median_absolute_error", Aliases: []string{"median_ae"}, Task: datasets.Regression, Requires: RequiresPredictions,
 		Func: medianAbsoluteError,
 		Doc: "Median of |y-ŷ|. If two errors split the weight in halves, their mean, also with weights (scikit-learn " +
 			"then takes the lower).",
 	},
 	{
-		Name: "max_error", Task: datasets.Regression, Requires: Predictions, Func: maxError,
+		Name: "max_error", Task: datasets.Regression, Requires: RequiresPredictions, Func: maxError,
 		Doc: "Maximum of |y-ŷ| over the rows of positive weight.",
 	},
 	{
 		Name: "mean_absolute_percentage_error", Aliases: []string{"mape"}, Task: datasets.Regression,
-		Requires: Predictions, Func: meanAbsolutePercentageError,
+		Requires: RequiresPredictions, Func: meanAbsolutePercentageError,
 		Doc: "Mean of |y-ŷ| / max(|y|, 2⁻⁵²), as a fraction: 0.05 is 5 %.",
 	},
 	{
-		Name: "mean_squared_log_error", Aliases: []string{"msle"}, Task: datasets.Regression, Requires: Predictions,
+		Name: "mean_squared_log_error", Aliases: []string{"msle"}, Task: datasets.Regression, Requires: RequiresPredictions,
 		Func: meanSquaredLogError,
 		Doc:  "Mean of (ln(1+y) - ln(1+ŷ))², for targets and predictions ≥ 0.",
 	},
 	{
-		Name: "root_mean_squared_log_error", Aliases: []string{"rmsle"}, Task: datasets.Regression, Requires: Predictions,
+		Name: "root_mean_squared_log_error", Aliases: []string{"rmsle"}, Task: datasets.Regression, Requires: RequiresPredictions,
 		Func: rootMeanSquaredLogError,
 		Doc:  "Root of the mean of (ln(1+y) - ln(1+ŷ))², for targets and predictions ≥ 0.",
 	},

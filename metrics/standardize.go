@@ -10,15 +10,20 @@ import (
 	"github.com/bochner-ml/bochner/matrices"
 )
 
-// Standardize returns the numeric columns with mean 0 and variance 1, for [Input.Rows] of
-// unsupervised metrics; missing values are 0. Sparse matrices are scaled but not centered, which
-// leaves distances unchanged. The result is nil if no column is numeric.
+// WithRows returns the input with Rows for unsupervised metrics: the numeric columns with mean 0 and variance 1;
+// missing values are 0. Sparse matrices are scaled but not centered, which leaves distances unchanged. Rows is
+// nil if no column is numeric.
 //
 // It uses the raw inputs: distances between the features of a pipeline depend on its
 // hyperparameters, so that scores of different candidates would not be comparable.
 //
 // Shapes: n×d → n×(numeric columns). Cost: O(nd). Moments are weighted by data.Weights.
-func Standardize(data datasets.Set) mat.Matrix {
+func (in Input) WithRows(data datasets.Set) Input {
+	in.Rows = standardize(data)
+	return in
+}
+
+func standardize(data datasets.Set) mat.Matrix {
 	columns := numericColumns(data)
 	if len(columns) == 0 || data.Rows() == 0 {
 		return nil

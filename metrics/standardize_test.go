@@ -26,12 +26,12 @@ func TestStandardize(t *testing.T) {
 	}
 	r := math.Sqrt(1.5)
 	want := mat.NewDense(4, 3, []float64{-r, 0, 0, 0, 0, 0, 0, 0, 0, r, 0, 0})
-	if got := Standardize(data); !mat.EqualApprox(got, want, 1e-12) {
+	if got := standardize(data); !mat.EqualApprox(got, want, 1e-12) {
 		t.Errorf("got %v", mat.Formatted(got))
 	}
 	data.Schema.Columns = []datasets.Column{{Kind: datasets.Categorical}, {Kind: datasets.Categorical},
 		{Kind: datasets.Categorical}, {Kind: datasets.Categorical}}
-	if got := Standardize(data); got != nil {
+	if got := standardize(data); got != nil {
 		t.Errorf("of categories alone: %v", got)
 	}
 }
@@ -58,13 +58,13 @@ func TestStandardizeSparse(t *testing.T) {
 	thin := data
 	thin.X = matrices.CSRFromDense(dense)
 	ones := datasets.Set{X: matrices.CSRFromDense(mat.NewDense(2, 2, []float64{1, 0, 0, 1}))}
-	if _, isSparse := Standardize(thin).(*matrices.CSR); !isSparse {
+	if _, isSparse := standardize(thin).(*matrices.CSR); !isSparse {
 		t.Fatal("sparse rows became dense")
 	}
 	of := data.Select(twice)
 	of.Weights = nil
-	repeated := Standardize(of)
-	a, b := Standardize(data), Standardize(thin)
+	repeated := standardize(of)
+	a, b := standardize(data), standardize(thin)
 	apart := func(m mat.Matrix, i, k int) (sum float64) {
 		for j := range d {
 			sum += math.Pow(m.At(i, j)-m.At(k, j), 2)
@@ -80,7 +80,7 @@ func TestStandardizeSparse(t *testing.T) {
 			}
 		}
 	}
-	if got := Standardize(ones); got.At(0, 0) != 2 || got.At(0, 1) != 0 { // variance 1/4
+	if got := standardize(ones); got.At(0, 0) != 2 || got.At(0, 1) != 0 { // variance 1/4
 		t.Errorf("of one shared value: %v", mat.Formatted(got))
 	}
 }

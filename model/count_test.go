@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -28,9 +29,9 @@ func TestCountIsBoundedByState(t *testing.T) {
 		want string
 	}{
 		{hollow{width: 0}, ""},
-		{hollow{width: model.UncheckedCount}, ""},
-		{hollow{width: model.UncheckedCount + 90, held: make([]float64, 100)}, ""},
-		{hollow{width: model.UncheckedCount + 200, held: make([]float64, 100)},
+		{hollow{width: archive.UncheckedCount}, ""},
+		{hollow{width: archive.UncheckedCount + 90, held: make([]float64, 100)}, ""},
+		{hollow{width: archive.UncheckedCount + 200, held: make([]float64, 100)},
 			"width must be at most the size of the state, got 1048776 for 101 numbers"},
 		{hollow{width: -1}, "width must be at most the size of the state, got -1 for 1 numbers"},
 	} {
@@ -38,7 +39,7 @@ func TestCountIsBoundedByState(t *testing.T) {
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("written: %v, want %q", err, c.want)
 		}
-		a := &model.Archive{Scalars: map[string]any{"width": float64(c.h.width)}, Arrays: map[string]model.Array{
+		a := &archive.Archive{Scalars: map[string]any{"width": float64(c.h.width)}, Arrays: map[string]archive.Array{
 			"held": {Shape: []int{len(c.h.held)}, Floats: append([]float64{}, c.h.held...)}}}
 		var back hollow
 		err = model.Restore(a, &back)
@@ -52,15 +53,15 @@ func TestCountIsBoundedByState(t *testing.T) {
 // be parsed is limited.
 func TestTextsHaveBounds(t *testing.T) {
 	var b bytes.Buffer
-	a := &model.Archive{Scalars: map[string]any{"deep": []any{[]any{[]any{}}}}}
-	if err := model.Write(&b, model.Header{}, a); err != nil {
+	a := &archive.Archive{Scalars: map[string]any{"deep": []any{[]any{[]any{}}}}}
+	if err := archive.Write(&b, archive.Header{}, a); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) ||
+	if _, _, err := archive.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) ||
 		!strings.Contains(err.Error(), "deep must be a list of strings") {
 		t.Errorf("lists in lists: %v", err)
 	}
-	if err := model.Write(&b, model.Header{Spec: strings.Repeat("[", 5<<20)}, &model.Archive{}); err == nil ||
+	if err := archive.Write(&b, archive.Header{Spec: strings.Repeat("[", 5<<20)}, &archive.Archive{}); err == nil ||
 		!strings.Contains(err.Error(), "got 5242880") {
 		t.Errorf("a spec of 5 MB: %v", err)
 	}
@@ -74,10 +75,10 @@ func TestEmptyListsHaveBounds(t *testing.T) {
 		many[i] = []any{}
 	}
 	var b bytes.Buffer
-	if err := model.Write(&b, model.Header{}, &model.Archive{Scalars: map[string]any{"many": many}}); err != nil {
+	if err := archive.Write(&b, archive.Header{}, &archive.Archive{Scalars: map[string]any{"many": many}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) ||
+	if _, _, err := archive.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) ||
 		!strings.Contains(err.Error(), "lists and objects in") {
 		t.Error(err)
 	}
@@ -86,10 +87,10 @@ func TestEmptyListsHaveBounds(t *testing.T) {
 	for i := range names {
 		names[i] = `[{"`
 	}
-	if err := model.Write(&b, model.Header{}, &model.Archive{Scalars: map[string]any{"names": names}}); err != nil {
+	if err := archive.Write(&b, archive.Header{}, &archive.Archive{Scalars: map[string]any{"names": names}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil {
+	if _, _, err := archive.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,29 +20,18 @@ func (l *Line) State(s *model.State) {
 }
 
 func Example() {
-	state, err := model.Record(&Line{slope: []float64{1, 2}, intercept: 0.5})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	var file bytes.Buffer
-	if err := model.Write(&file, model.Header{Name: "a line"}, state); err != nil {
-		fmt.Println(err)
-		return
-	}
-	header, state, err := model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
+	if err := model.Write(&file, &Line{slope: []float64{1, 2}, intercept: 0.5}); err != nil {
 		fmt.Println(err)
 		return
 	}
 	var back Line
-	err = model.Restore(state, &back)
-	fmt.Println(header.Name, back, err)
+	err := model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), &back)
+	fmt.Println(back, err)
 
 	file.Bytes()[100] ^= 1
-	_, _, err = model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	fmt.Println(err)
+	fmt.Println(model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), &back))
 	// Output:
-	// a line {[1 2] 0.5} <nil>
+	// {[1 2] 0.5} <nil>
 	// model: the file is damaged or not a model file: its checksum is not that of its contents
 }

@@ -13,11 +13,19 @@ package model
 
 import (
 	"fmt"
+	"io"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/matrices"
+)
+
+// Errors of reading a model file wrap one of these.
+var (
+	ErrDamaged = archive.ErrDamaged
+	ErrNewer   = archive.ErrNewer
 )
 
 // Stateful is a fitted value that can be saved and restored. State restores into a zero value; it
@@ -26,21 +34,7 @@ type Stateful interface {
 	State(s *State)
 }
 
-// Archive is the state of a fitted value by path: "steps/rff/omega".
-type Archive struct {
-	Scalars map[string]any // bool, float64, string or []string
-	Arrays  map[string]Array
-}
-
-// Array is a numeric array in row-major order. Exactly one of its slices is not nil.
-type Array struct {
-	Shape   []int
-	Floats  []float64
-	Ints    []int64
-	Uint32s []uint32
-}
-
-// State transfers the state of a fitted value to or from an [Archive].
+// State transfers the state of a fitted value to or from an archive of arrays and scalars.
 type State struct {
 	*traversal
 	prefix string
@@ -48,7 +42,7 @@ type State struct {
 
 // traversal is the common part of the nested states of one save or restore.
 type traversal struct {
-	archive   *Archive
+	state     *archive.Archive
 	restoring bool
 	err       error
 	counts    []func() // checks after the state is complete
@@ -56,35 +50,40 @@ type traversal struct {
 }
 
 // Record returns the state of v.
-func Record(v Stateful) (*Archive, error) {
-	p := &traversal{archive: &Archive{Scalars: map[string]any{}, Arrays: map[string]Array{}}}
+func Record(v Stateful) (*archive.Archive, error) {
+	p := &traversal{state: &archive.Archive{Scalars: map[string]any{}, Arrays: map[string]archive.Array{}}}
 	v.State(&State{traversal: p})
-	p.maxCount = UncheckedCount + p.archive.size()
+	p.maxCount = archive.UncheckedCount + p.state.Size()
 	for _, check := range p.counts {
 		check()
 	}
-	return p.archive, p.err
+	return p.state, p.err
 }
 
 // Restore restores v, a zero value, from a.
-func Restore(a *Archive, v Stateful) error {
-	p := &traversal{archive: a, restoring: true, maxCount: UncheckedCount + a.size()}
+func Restore(a *archive.Archive, v Stateful) error {
+	p := &traversal{state: a, restoring: true, maxCount: archive.UncheckedCount + a.Size()}
 	v.State(&State{traversal: p})
 	return p.err
 }
 
-// size returns the number of numbers and strings in the archive.
-func (a *Archive) size() int {
-	n := len(a.Scalars)
-	for _, v := range a.Scalars {
-		if list, ok := v.([]string); ok {
-			n += len(list)
-		}
+// Write writes the state of v as a model file.
+func Write(w io.Writer, v Stateful) error {
+	a, err := Record(v)
+	if err != nil {
+		return err
 	}
-	for _, v := range a.Arrays {
-		n += len(v.Floats) + len(v.Ints) + len(v.Uint32s)
+	return archive.Write(w, archive.Header{}, a)
+}
+
+// Read restores v, a zero value, from a model file of the given size. It allocates at most a small multiple
+// of the size.
+func Read(r io.ReaderAt, size int64, v Stateful) error {
+	_, a, err := archive.Read(r, size)
+	if err != nil {
+		return err
 	}
-	return n
+	return Restore(a, v)
 }
 
 // Restoring reports whether the state is being restored.
@@ -96,8 +95,8 @@ func (s *State) Has(name string) bool {
 	if !s.restoring {
 		return true
 	}
-	_, scalar := s.archive.Scalars[s.prefix+name]
-	_, array := s.archive.Arrays[s.prefix+name]
+	_, scalar := s.state.Scalars[s.prefix+name]
+	_, array := s.state.Arrays[s.prefix+name]
 	return scalar || array
 }
 
@@ -132,10 +131,10 @@ func (s *State) Child(name string) *State {
 func scalar[T any](s *State, name string, p *T) {
 	path := s.prefix + name
 	if !s.restoring {
-		s.archive.Scalars[path] = *p
+		s.state.Scalars[path] = *p
 		return
 	}
-	value, present := s.archive.Scalars[path]
+	value, present := s.state.Scalars[path]
 	v, ok := value.(T)
 	switch {
 	case !present:
@@ -169,11 +168,8 @@ func (s *State) Int(name string, p *int) {
 	}
 }
 
-// UncheckedCount is the largest count that is allowed regardless of the size of the state.
-const UncheckedCount = 1 << 20
-
 // Count declares a nonnegative integer that determines an allocation, such as a number of columns.
-// Because a file may declare any number, a count must not exceed [UncheckedCount] plus the number
+// Because a file may declare any number, a count must not exceed 2²⁰ plus the number
 // of numbers and strings in the state; this also applies to saving. Lengths of lists need no Count.
 func (s *State) Count(name string, p *int) {
 	s.Int(name, p)
@@ -184,7 +180,7 @@ func (s *State) Count(name string, p *int) {
 func (s *State) CheckSize(name string, n int) {
 	check := func() {
 		if n < 0 || n > s.maxCount {
-			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.maxCount-UncheckedCount)
+			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.maxCount-archive.UncheckedCount)
 		}
 	}
 	if s.restoring {
@@ -209,8 +205,8 @@ func (s *State) Float(name string, p *float64) {
 
 // array returns the array with the given name while restoring, and whether it has the given number
 // of dimensions.
-func (s *State) array(name string, dims int) (Array, bool) {
-	a, ok := s.archive.Arrays[s.prefix+name]
+func (s *State) array(name string, dims int) (archive.Array, bool) {
+	a, ok := s.state.Arrays[s.prefix+name]
 	if !ok {
 		s.Fail("array %s is missing", name)
 		return a, false
@@ -222,12 +218,12 @@ func (s *State) array(name string, dims int) (Array, bool) {
 	return a, true
 }
 
-func (s *State) put(name string, a Array) { s.archive.Arrays[s.prefix+name] = a }
+func (s *State) put(name string, a archive.Array) { s.state.Arrays[s.prefix+name] = a }
 
 // Floats declares a slice of numbers; nil is restored as an empty slice.
 func (s *State) Floats(name string, p *[]float64) {
 	if !s.restoring {
-		s.put(name, Array{Shape: []int{len(*p)}, Floats: *p})
+		s.put(name, archive.Array{Shape: []int{len(*p)}, Floats: *p})
 		return
 	}
 	if a, ok := s.array(name, 1); ok {
@@ -246,7 +242,7 @@ func (s *State) Ints(name string, p *[]int) {
 		for i, v := range *p {
 			list[i] = int64(v)
 		}
-		s.put(name, Array{Shape: []int{len(list)}, Ints: list})
+		s.put(name, archive.Array{Shape: []int{len(list)}, Ints: list})
 		return
 	}
 	if a, ok := s.array(name, 1); ok {
@@ -265,7 +261,7 @@ func (s *State) Ints(name string, p *[]int) {
 // Uint32s declares a list of uint32, such as column indices.
 func (s *State) Uint32s(name string, p *[]uint32) {
 	if !s.restoring {
-		s.put(name, Array{Shape: []int{len(*p)}, Uint32s: *p})
+		s.put(name, archive.Array{Shape: []int{len(*p)}, Uint32s: *p})
 		return
 	}
 	if a, ok := s.array(name, 1); ok {
@@ -295,10 +291,10 @@ func (s *State) Uint64s(name string, p *[]uint64) {
 // Matrix declares a dense matrix; nil is stored as a matrix without rows and restored as nil.
 func (s *State) Matrix(name string, p **mat.Dense) {
 	if !s.restoring {
-		a := Array{Shape: []int{0, 0}}
+		a := archive.Array{Shape: []int{0, 0}}
 		if *p != nil && !(*p).IsEmpty() {
 			rows, cols := (*p).Dims()
-			a = Array{Shape: []int{rows, cols}, Floats: mat.DenseCopyOf(*p).RawMatrix().Data}
+			a = archive.Array{Shape: []int{rows, cols}, Floats: mat.DenseCopyOf(*p).RawMatrix().Data}
 		}
 		s.put(name, a)
 		return

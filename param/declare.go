@@ -94,8 +94,10 @@ func (l *List) choice(p *string, other Value, name, doc string, options []string
 		if near := suggest.Nearest(v, options); near != "" {
 			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 		}
-		if h, ok := other.(interface{ Hint(v string) string }); ok && h.Hint(v) != "" {
-			return FieldError{Hint: h.Hint(v)}
+		if other != nil && !strings.HasPrefix(v, "{") {
+			if e, ok := other.Set(v).(FieldError); ok && e.Hint != "" {
+				return FieldError{Hint: e.Hint}
+			}
 		}
 		return errConstraint
 	}

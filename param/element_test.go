@@ -18,7 +18,7 @@ type table struct {
 }
 
 func (s *table) Params(l *param.List) {
-	l.Floats(&s.List, "list", "numbers", param.Positive)
+	l.Floats(&s.List, "list", "numbers", param.Positive())
 	l.Value(named{&s.Named}, "named", "numbers by name")
 	l.Int(&s.Size, "size", "a number", param.AtLeast(1))
 }

@@ -14,7 +14,7 @@ type Kernel struct {
 
 func (k *Kernel) Params(l *param.List) {
 	l.Choice(&k.Shape, "shape", "shape of the kernel", "gaussian", "laplacian")
-	l.Float(&k.Gamma, "gamma", "its width parameter γ", param.Positive)
+	l.Float(&k.Gamma, "gamma", "its width parameter γ", param.Positive())
 }
 
 // Mixture is a spec that holds another.

@@ -27,7 +27,7 @@ type dial struct {
 }
 
 func (s *dial) Params(l *List) {
-	l.Float(&s.Gamma, "gamma", "width of the kernel", Positive)
+	l.Float(&s.Gamma, "gamma", "width of the kernel", Positive())
 	l.Int(&s.Width, "width", "number of features", Between(1, 100))
 	l.Bool(&s.On, "on", "whether it is on")
 	l.String(&s.Label, "label", "what it is called")
@@ -340,8 +340,8 @@ func TestRanges(t *testing.T) {
 		words   string
 		in, out []float64
 	}{
-		{Any, "", []float64{-1e300, 0, 1e300}, []float64{math.NaN(), math.Inf(1), math.Inf(-1)}},
-		{Positive, " > 0", []float64{math.SmallestNonzeroFloat64, 1e300}, []float64{0, -1, math.Inf(1), math.NaN()}},
+		{Any(), "", []float64{-1e300, 0, 1e300}, []float64{math.NaN(), math.Inf(1), math.Inf(-1)}},
+		{Positive(), " > 0", []float64{math.SmallestNonzeroFloat64, 1e300}, []float64{0, -1, math.Inf(1), math.NaN()}},
 		{AtLeast(0), " ≥ 0", []float64{0, 1}, []float64{-math.SmallestNonzeroFloat64}},
 		{AtLeast(3), " ≥ 3", []float64{3, 4}, []float64{2.999}},
 		{Between(0, 1), " from 0 to 1", []float64{0, 0.5, 1}, []float64{-0.1, 1.1}},

@@ -13,12 +13,11 @@ type Range struct {
 	LowOpen, HighOpen bool    // whether the endpoint is excluded
 }
 
-var (
-	// Any contains all finite numbers.
-	Any = Range{Low: math.Inf(-1), High: math.Inf(1)}
-	// Positive contains all finite numbers > 0.
-	Positive = Range{High: math.Inf(1), LowOpen: true}
-)
+// Any contains all finite numbers.
+func Any() Range { return Range{Low: math.Inf(-1), High: math.Inf(1)} }
+
+// Positive contains all finite numbers > 0.
+func Positive() Range { return Range{High: math.Inf(1), LowOpen: true} }
 
 // AtLeast contains all finite numbers ≥ low.
 func AtLeast(low float64) Range { return Range{Low: low, High: math.Inf(1)} }

@@ -61,7 +61,7 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 		as[*pipeline.FittedPipeline](found) != inside {
 		t.Error("the report, the posterior or the pipeline is not found")
 	}
-	if estimator.OutputsOf(found).Classes != nil || estimator.OutputsOf(nil).Has != estimator.Values ||
+	if estimator.OutputsOf(found).Classes != nil || estimator.OutputsOf(nil).Has != estimator.OutputValues ||
 		estimator.As(nil, new(*estimator.FittedGaussianProcess)) {
 		t.Error("a regression, or nothing, has other outputs than it has")
 	}
@@ -100,7 +100,7 @@ func TestAsOfInterfacesOfOthers(t *testing.T) {
 	if !estimator.As(hedged{fitted}, new(named)) {
 		t.Error("coefficients are not found")
 	}
-	if estimator.OutputsOf(shifted{fitted}).Has != estimator.Values {
+	if estimator.OutputsOf(shifted{fitted}).Has != estimator.OutputValues {
 		t.Error("a wrapper that says nothing has the outputs of the model within, which takes other rows")
 	}
 	defer func() {

@@ -109,7 +109,7 @@ func (c Chain) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 }
 
 func (c Chain) check() error {
-	if err := CheckChildren(c); err != nil {
+	if err := c.Holds().Check(c.Children()); err != nil {
 		return err
 	}
 	return specs.CheckFit(&c)

@@ -124,7 +124,7 @@ func (g Group) NameAt(i int) string {
 // Holds describes the list of steps.
 func (Group) Holds() ChildrenSpec {
 	return ChildrenSpec{Key: "steps", What: "step",
-		Doc:  "what is done with the columns, one after the other; none passes them on",
+		Doc:  "steps for the columns; an empty list passes them through",
 		None: "passes the columns on as they are"}
 }
 
@@ -228,7 +228,7 @@ func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer
 }
 
 func (c Columns) check() error {
-	if err := CheckChildren(c); err != nil {
+	if err := c.Holds().Check(c.Children()); err != nil {
 		return err
 	}
 	return specs.CheckFit(&c)

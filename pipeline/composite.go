@@ -16,7 +16,7 @@ import (
 // and diagrams access to the children.
 //
 // Otherwise it is an ordinary step: Params declares the parameters of its children with
-// [DeclareSteps], Fit checks them with [CheckChildren], and State of the fitted type serializes
+// [DeclareSteps], Fit checks them with [ChildrenSpec.Check], and State of the fitted type serializes
 // fitted children with [KeepTransformer]. A [Chain] of one child fits that child in memory, from a
 // stream or by passes, and returns its cost.
 type Composite interface {
@@ -76,13 +76,12 @@ func DeclareSteps(l *param.List, steps []Step) {
 	}
 }
 
-// CheckChildren returns an error for nil children and duplicate names in c and its descendants.
-func CheckChildren(c Composite) error {
-	h := c.Holds()
-	if err := checkSteps(h.What, c.Children()); err != nil {
+// Check returns an error for nil children and duplicate names in children and their descendants.
+func (h ChildrenSpec) Check(children []Step) error {
+	if err := checkSteps(h.What, children); err != nil {
 		return err
 	}
-	for i, child := range c.Children() {
+	for i, child := range children {
 		name := child.NameAt(i)
 		if slices.Contains(h.Taken, name) {
 			return fmt.Errorf("no %s can be called %s", h.What, name)
@@ -91,7 +90,7 @@ func CheckChildren(c Composite) error {
 		if !ok {
 			continue
 		}
-		if err := CheckChildren(inside); err != nil {
+		if err := inside.Holds().Check(inside.Children()); err != nil {
 			return place.At(h.What, name, err)
 		}
 	}

@@ -107,8 +107,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			if !reflect.DeepEqual(output(t, part, c.data), before) {
 				t.Error("the model before has changed")
 			}
-			var read interface{ RowsLearned() int }
-			if !estimator.As(got, &read) || read.RowsLearned() != c.data.Rows() {
+			if estimator.FittedTags(got).RowsLearned != c.data.Rows() {
 				t.Errorf("it has not learned from %d rows", c.data.Rows())
 			}
 			again, err := c.spec.PartialFit(ctx, loaded(t, part), rest)

@@ -25,7 +25,7 @@ type mirror struct {
 }
 
 func (m *mirror) Params(l *param.List) {
-	l.Float(&m.Factor, "factor", "what to multiply by", param.Any)
+	l.Float(&m.Factor, "factor", "what to multiply by", param.Any())
 }
 
 func (m mirror) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {
@@ -124,12 +124,12 @@ type has struct{ classifies, probable, multi, reports bool }
 // hasOf returns the capabilities of a model.
 func hasOf(p estimator.Predictor) has {
 	outputs := estimator.OutputsOf(p).Has
-	return has{classifies: outputs.Has(estimator.Scores), probable: outputs.Has(estimator.Probabilities),
-		multi: outputs.Has(estimator.Targets), reports: estimator.As(p, new(estimator.Reporter))}
+	return has{classifies: outputs.Has(estimator.OutputScores), probable: outputs.Has(estimator.OutputProbabilities),
+		multi: outputs.Has(estimator.OutputTargets), reports: estimator.As(p, new(estimator.Reporter))}
 }
 
 func (multi) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Targets}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputTargets}
 }
 
 func (m multi) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
@@ -138,7 +138,7 @@ func (m multi) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request)
 }
 
 func (classifier) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores, Classes: []string{"a", "b"}}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputScores, Classes: []string{"a", "b"}}
 }
 
 func (c classifier) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
@@ -148,7 +148,7 @@ func (c classifier) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.R
 
 func (p probabilistic) Outputs() estimator.Outputs {
 	out := p.classifier.Outputs()
-	out.Has |= estimator.Probabilities
+	out.Has |= estimator.OutputProbabilities
 	return out
 }
 

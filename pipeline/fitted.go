@@ -54,7 +54,7 @@ func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 // Tags returns those of the model that do not concern its inputs.
 func (p *FittedPipeline) Tags() datasets.Tags {
 	out := estimator.FittedTags(p.model)
-	out.InputWidth, out.Relevance = p.chain.cols, nil
+	out.InputWidth, out.Relevance, out.Terms = p.chain.cols, nil, nil
 	return out
 }
 

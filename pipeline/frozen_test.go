@@ -30,10 +30,10 @@ func TestFrozen(t *testing.T) {
 	steps.Steps = append([]pipeline.Step{}, whole.Steps...)
 	for i := range steps.Steps {
 		_, fitted := want.Chain().Step(i)
-		steps.Steps[i].Fitter = pipeline.Frozen{Spec: steps.Steps[i].Fitter, Fitted: fitted}
+		steps.Steps[i] = steps.Steps[i].WithFitted(fitted)
 	}
 	_, last := want.Model()
-	model.Estimator = pipeline.FrozenModel{Spec: whole.Estimator, Fitted: last}
+	model = model.WithFitted(last)
 	written := func(m *pipeline.FittedPipeline) string {
 		var out bytes.Buffer
 		file, err := modelfile.New(m)

@@ -39,13 +39,13 @@ type scoredModel struct {
 func (m scoredModel) Outputs() estimator.Outputs {
 	out := m.FullPredictor.Outputs()
 	if m.spec.std {
-		out.Has |= estimator.Std
+		out.Has |= estimator.OutputStd
 	}
 	return out
 }
 
 func (m scoredModel) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := m.PredictFull(ctx, X, estimator.Request{Outputs: estimator.Values})
+	out, err := m.PredictFull(ctx, X, estimator.Request{Outputs: estimator.OutputValues})
 	return out.Values, err
 }
 
@@ -100,7 +100,7 @@ func TestEachRowIsScoredOnce(t *testing.T) {
 			continue
 		}
 		requests := []estimator.Request{{}, {Level: 0.8}}
-		for output := estimator.Values; output != 0; output <<= 1 {
+		for output := estimator.OutputValues; output != 0; output <<= 1 {
 			requests = append(requests, estimator.Request{Outputs: output})
 		}
 		for _, want := range requests {

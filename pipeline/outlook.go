@@ -96,7 +96,7 @@ func supervisedSteps(steps []Step, path string) (out []string) {
 func requiresTargets(spec any) bool {
 	r, ok := spec.(datasets.Requirer)
 	return ok && slices.ContainsFunc(r.Requirements(),
-		func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets })
+		func(d datasets.Requirement) bool { return d.Constraint == datasets.RequireTargets })
 }
 
 // schemaCheck collects the errors of steps.
@@ -146,7 +146,7 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 		}
 	}
 	for _, demand := range demands {
-		if demand.Constraint == datasets.Checked {
+		if demand.Constraint == datasets.RequireCheck {
 			for _, err := range demand.Check(in) {
 				problem := param.FieldError{Problem: err.Error()}
 				errors.As(err, &problem)
@@ -166,16 +166,16 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
 	n := len(in.Columns)
 	switch none := n == 0; {
-	case none && d.Constraint == datasets.Texts:
+	case none && d.Constraint == datasets.RequireText:
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes text"}, true
 	case none && takesCategories(d.Constraint):
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	case none || in.More:
-	case d.Constraint == datasets.ManyColumns && n < d.Columns, d.Constraint == datasets.ColumnCount && n != d.Columns:
+	case d.Constraint == datasets.RequireMinColumns && n < d.Columns, d.Constraint == datasets.RequireColumnCount && n != d.Columns:
 		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
 			true
 	}
-	if d.Constraint == datasets.NamedColumn {
+	if d.Constraint == datasets.RequireNamedColumn {
 		return unnamed(d, in, name)
 	}
 	columns := in.Violations(d.Constraint)
@@ -190,7 +190,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	}
 	first := columns[0]
 	switch d.Constraint {
-	case datasets.Numbers:
+	case datasets.RequireNumbers:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes numbers")
 		f.Hint = "encode it before with " + suggest.Encoders(first.Kind.String(), len(first.Categories)) +
 			", in a columns step"
@@ -200,7 +200,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		if notation := suggest.Notation(first.Categories); notation != "" {
 			f.Hint = notation
 		}
-	case datasets.Categories, datasets.Labels, datasets.Names:
+	case datasets.RequireCategories, datasets.RequireLabels, datasets.RequireNames:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes categorical ones")
 		f.Hint = "select the categorical columns with a columns step"
 		if first.Format.Delimiter != "" {
@@ -209,13 +209,13 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		} else if first.Kind == datasets.Text {
 			f.Hint = textHint + "; data.kinds can make it categorical"
 		}
-	case datasets.Texts:
+	case datasets.RequireText:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes text")
 		f.Hint = "select the text columns with a columns step; data.kinds declares them"
-	case datasets.SomeValue:
+	case datasets.RequireSomeValue:
 		f.Problem = "column " + first.Name + " has no value in any row" + because("learns from values")
 		f.Hint = "data.drop leaves it out"
-	case datasets.NoMissing:
+	case datasets.RequireNoMissing:
 		f.Problem = name + " takes no missing values, and " + lacking(columns)
 		f.Hint = "put an impute step before"
 		for _, c := range columns {
@@ -223,10 +223,10 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 				f.Hint = "put an impute step before; data.drop leaves out a column without any"
 			}
 		}
-	case datasets.NotNegative:
+	case datasets.RequireNonNegative:
 		f.Problem = fmt.Sprintf("column %s has a value below 0 in %v", first.Name, first.Negative) + because("takes none")
 		f.Hint = "put {minmax: {clip: true}} before"
-	case datasets.KnownCategories:
+	case datasets.RequireKnownCategories:
 		f.Problem = fmt.Sprintf("column %s has a level in %v that training has not", first.Name, first.Unknown)
 	}
 	if d.Hint != "" && first.Kind != datasets.Text {
@@ -237,7 +237,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 
 // takesCategories reports whether a constraint is met by categorical columns.
 func takesCategories(c datasets.Constraint) bool {
-	return c == datasets.Categories || c == datasets.Labels || c == datasets.Names
+	return c == datasets.RequireCategories || c == datasets.RequireLabels || c == datasets.RequireNames
 }
 
 // unnamed returns the error of a required column name that does not exist, if all columns are
@@ -264,7 +264,7 @@ const textHint = "encode it before with tfidf, in a columns step, or leave it ou
 func refusedText(demands []datasets.Requirement, in datasets.InferredSchema, name string) (param.FieldError, bool) {
 	text := slices.IndexFunc(in.Columns, func(c datasets.InferredColumn) bool { return c.Kind == datasets.Text })
 	if in.Unknown || text < 0 || slices.ContainsFunc(demands, func(d datasets.Requirement) bool {
-		return d.Constraint == datasets.Numbers || d.Constraint == datasets.Texts || takesCategories(d.Constraint)
+		return d.Constraint == datasets.RequireNumbers || d.Constraint == datasets.RequireText || takesCategories(d.Constraint)
 	}) {
 		return param.FieldError{}, false
 	}

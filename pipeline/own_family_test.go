@@ -33,7 +33,7 @@ type cells struct {
 
 func (c *cells) Params(l *param.List) {
 	l.Int(&c.Cells, "cells", "number of cells", param.AtLeast(1))
-	l.Float(&c.Step, "step", "width of a cell", param.Positive)
+	l.Float(&c.Step, "step", "width of a cell", param.Positive())
 }
 
 func (c cells) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {

@@ -163,23 +163,6 @@ func finishStep(ctx context.Context, f transformer.Fitter, last datasets.Pass) (
 	return f.(transformer.PassFitter).Finish(ctx, last)
 }
 
-// oneBlock is a source of the block that is being added.
-type oneBlock struct {
-	block  datasets.Set
-	first  int // index of its first row
-	schema datasets.Schema
-	cols   int
-}
-
-// FirstRow returns the index of the first row, which determines the fold of training rows.
-func (o *oneBlock) FirstRow() int { return o.first }
-
-func (o *oneBlock) Schema() datasets.Schema { return o.schema }
-func (o *oneBlock) Dims() (n, cols int)     { return o.block.Rows(), o.cols }
-func (o *oneBlock) Blocks(_ context.Context, yield func(block datasets.Set) error) error {
-	return yield(o.block)
-}
-
 // firstRow returns a copy of the first row of a block. The form of a step's output is determined by
 // it.
 func firstRow(block datasets.Set) mat.Matrix { return rowblock.Select(block.X, []int{0}) }
@@ -197,7 +180,7 @@ type chainSums struct {
 	sample mat.Matrix                // first row, nil before the first block
 	pass   datasets.Pass             // current pass, nil if every step is fitted
 
-	base *oneBlock // source of the block being added
+	base *rows.Block // source of the block being added
 	src  datasets.Source
 	done *finishedChain
 }
@@ -285,15 +268,15 @@ func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) erro
 		if err != nil {
 			return err
 		}
-		c.base = &oneBlock{schema: c.in, cols: c.cols}
+		c.base = &rows.Block{Columns: c.in, Width: c.cols}
 		c.src = c.base
 		for _, s := range chain.steps {
 			c.src = rows.Mapped(c.src, s)
 		}
 	}
 	block.Schema = c.in
-	c.base.block, c.base.first = block, first
-	defer func() { c.base.block = datasets.Set{} }()
+	c.base.Set, c.base.First = block, first
+	defer func() { c.base.Set = datasets.Set{} }()
 	err := c.src.Blocks(ctx, func(mapped datasets.Set) error {
 		if c.pass == nil {
 			return block.Locate(datasets.FromRow(checkFinite(mapped.X), first), first)

@@ -74,7 +74,7 @@ type parallelSums struct {
 	passes []datasets.Pass           // passes of unfitted parts, nil for the others
 	sample mat.Matrix                // first row, nil before the first block
 
-	base    *oneBlock // source of the block being added
+	base    *rows.Block // source of the block being added
 	sources []datasets.Source
 	done    *concatenation
 }
@@ -82,7 +82,7 @@ type parallelSums struct {
 func (p *parallelSums) open(ctx context.Context) error {
 	p.fits, p.passes = make([]transformer.Transformer, len(p.specs)), make([]datasets.Pass, len(p.specs))
 	for i, spec := range p.specs {
-		own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
+		own := p.rows(i, &rows.Block{Columns: p.in, Width: p.cols})
 		_, cols := own.Source().Dims()
 		var err error
 		if p.fits[i], p.passes[i], err = beginStep(ctx, spec, own.Source().Schema(), cols); err != nil {
@@ -110,14 +110,14 @@ func (p *parallelSums) Add(ctx context.Context, first int, block datasets.Set) e
 		p.sample = firstRow(block)
 	}
 	if p.base == nil {
-		p.base, p.sources = &oneBlock{schema: p.in, cols: p.cols}, make([]datasets.Source, len(p.parts))
+		p.base, p.sources = &rows.Block{Columns: p.in, Width: p.cols}, make([]datasets.Source, len(p.parts))
 		for i := range p.parts {
 			p.sources[i] = p.rows(i, p.base).Source()
 		}
 	}
 	block.Schema = p.in
-	p.base.block = block
-	defer func() { p.base.block = datasets.Set{} }()
+	p.base.Set = block
+	defer func() { p.base.Set = datasets.Set{} }()
 	for i, begun := range p.passes {
 		if begun == nil {
 			continue
@@ -191,7 +191,7 @@ func (p *parallelSums) complete(ctx context.Context, fits []transformer.Transfor
 	for i, from := range p.parts {
 		own := &part{Step: rows.Step{Name: from.Name, Fitted: fits[i]}, index: from.index, scale: from.scale}
 		var err error
-		if samples[i], err = own.Learn(ctx, p.rows(i, &oneBlock{schema: p.in, cols: p.cols}).Sample()); err != nil {
+		if samples[i], err = own.Learn(ctx, p.rows(i, &rows.Block{Columns: p.in, Width: p.cols}).Sample()); err != nil {
 			return place.At(p.what, own.Name, err)
 		}
 		a.parts = append(a.parts, own)
@@ -250,7 +250,7 @@ func (p *parallelSums) State(s *model.State) {
 
 // requireFit requires that a restored part accepts its columns.
 func (p *parallelSums) requireFit(s *model.State, i int) {
-	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
+	own := p.rows(i, &rows.Block{Columns: p.in, Width: p.cols})
 	_, cols := own.Source().Dims()
 	if in := datasets.TagsOf(p.fits[i]).InputWidth; in != 0 && in != cols {
 		s.Fail("%d columns at fit, %d come to it", in, cols)

@@ -171,7 +171,7 @@ func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 
 func scores(t *testing.T, f estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	all, err := estimator.Predict(ctx, f, X, estimator.Request{Outputs: estimator.Scores})
+	all, err := estimator.Predict(ctx, f, X, estimator.Request{Outputs: estimator.OutputScores})
 	if err != nil {
 		t.Fatal(err)
 	}

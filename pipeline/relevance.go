@@ -1,14 +1,11 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -167,56 +164,11 @@ func (p *FittedPipeline) Relevance() []Relevance {
 // without such a kernel has none.
 func (p *FittedPipeline) Terms(ctx context.Context) (Relevance, error) {
 	out := Relevance{Step: p.name}
-	var model interface {
-		Terms(ctx context.Context) ([]kernel.Summand, []float64, error)
+	if terms := estimator.FittedTags(p.model).Terms; terms != nil {
+		var err error
+		if out.Columns, out.Values, err = terms(ctx, rows.Describe(p.chain, p.in)); err != nil {
+			return out, err
+		}
 	}
-	if !estimator.As(p.model, &model) {
-		return out, nil
-	}
-	terms, shares, err := model.Terms(ctx)
-	if err != nil {
-		return out, err
-	}
-	in := rows.Describe(p.chain, p.in)
-	for _, s := range terms {
-		out.Columns = append(out.Columns, nameOfTerm(in, s))
-	}
-	out.Values = shares
 	return out, nil
-}
-
-// nameOfTerm names a product of kernels of columns after the columns before they were encoded.
-func nameOfTerm(in datasets.Schema, s kernel.Summand) string {
-	var factors []string
-	for _, t := range s.Product {
-		if t.Index == nil {
-			factors = append(factors, "all columns ("+string(t.Kernel)+")")
-			continue
-		}
-		// the column before it was encoded, or one of its encodings, if the term has all of it, else the column after
-		labels := func(j int) [3]string {
-			c := in.Column(j)
-			origin := cmp.Or(c.EncodedFrom, in.Name(j))
-			return [3]string{origin, origin + " (" + c.EncodedBy + ")", in.Name(j)}
-		}
-		elsewhere := map[string]bool{}
-		for j := range in.Columns {
-			if _, has := slices.BinarySearch(t.Index, j); !has {
-				elsewhere[labels(j)[0]], elsewhere[labels(j)[1]] = true, true
-			}
-		}
-		var names []string
-		for _, j := range t.Index {
-			all := labels(j)
-			name := all[max(slices.IndexFunc(all[:2], func(l string) bool { return !elsewhere[l] }), 0)]
-			if elsewhere[name] {
-				name = all[2]
-			}
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-		factors = append(factors, strings.Join(names, ", "))
-	}
-	return strings.Join(factors, " × ")
 }

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/model"
 )
 
 // Restore returns the fitted pipeline of the spec from the state written by model.Record. missing
 // lists the strings that denote missing values in its inputs. It returns an error if the state does
 // not match the spec.
-func (p Pipeline) Restore(missing []string, state *model.Archive) (*FittedPipeline, error) {
+func (p Pipeline) Restore(missing []string, state *archive.Archive) (*FittedPipeline, error) {
 	f := &FittedPipeline{}
 	if err := model.Restore(state, f); err != nil {
 		return nil, err

@@ -27,10 +27,10 @@ func (s Step) Path() string {
 // belongs to a registered step, it is qualified by the package name.
 func specName(spec any) string {
 	switch f := spec.(type) {
-	case Frozen:
-		return specName(f.Spec)
-	case FrozenModel:
-		return specName(f.Spec)
+	case frozen:
+		return specName(f.spec)
+	case frozenModel:
+		return specName(f.spec)
 	}
 	if name, ok := registeredName(spec); ok {
 		return name

@@ -288,7 +288,7 @@ type stretched struct {
 }
 
 func (s *stretched) Params(l *param.List) {
-	l.Float(&s.Factor, "factor", "what to multiply by", param.Any)
+	l.Float(&s.Factor, "factor", "what to multiply by", param.Any())
 	s.Chain.Params(l)
 }
 
@@ -380,7 +380,7 @@ type slow struct {
 	Made float64 // of the second stage
 }
 
-func (s *slow) Params(l *param.List) { l.Float(&s.Made, "made", "what is made of it", param.Any) }
+func (s *slow) Params(l *param.List) { l.Float(&s.Made, "made", "what is made of it", param.Any()) }
 
 func (s slow) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	time.Sleep(time.Hour)

@@ -63,7 +63,7 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 	fitted := &rows.Step{Name: b.step.Name}
 	schema := d.set.Schema
 	var train mat.Matrix // mapped training rows, if they differ from those of other rows
-	if fitter, both := spec.(rows.FitTransformer); both {
+	if fitter, both := spec.(transformer.Binning); both {
 		if fitter.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
 			return d, false, nil
 		}

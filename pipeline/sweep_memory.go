@@ -52,7 +52,7 @@ func (s *sweep) taskBytes(p candidate) int64 {
 
 // featureBytes estimates the memory of the output of a step.
 func featureBytes(step rows.Spec, shape datasets.Shape) int64 {
-	if f, ok := step.Fitter.(rows.FitTransformer); ok {
+	if f, ok := step.Fitter.(transformer.Binning); ok {
 		return f.FeatureBytes(shape.Rows, shape.Cols)
 	}
 	return rowsBytes(shape.After(rows.CostOf(step.Fitter, shape)))
@@ -77,7 +77,7 @@ func familyBytes(family []*node, shape datasets.Shape) int64 {
 		}
 	}
 	step := family[widest].step
-	if _, ok := step.Fitter.(rows.FitTransformer); ok {
+	if _, ok := step.Fitter.(transformer.Binning); ok {
 		return featureBytes(step, shape)
 	}
 	return int64(12 * float64(shape.Rows) * shape.After(rows.CostOf(step.Fitter, shape)).Entries())

@@ -81,7 +81,7 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 // every candidate sets a number.
 func TestSearchLeavesOneOutWhereTheGridFixesGamma(t *testing.T) {
 	wide := fourier(8)
-	wide.Gamma = kernel.GammaScale
+	wide.Gamma = kernel.GammaScale()
 	search := gridsearch.NewSearch(pipeline.Steps(wide).Then(estimator.NewRidge()),
 		gridsearch.Axis{Path: "rff.gamma", Values: []any{"scale", 0.01, 0.1}})
 	search.Splitter = gridsearch.LeaveOneOut{}

@@ -389,7 +389,7 @@ type crowd struct {
 	running, most *atomic.Int64
 }
 
-func (c *crowd) Params(l *param.List) { l.Float(&c.Weight, "weight", "of nothing", param.Any) }
+func (c *crowd) Params(l *param.List) { l.Float(&c.Weight, "weight", "of nothing", param.Any()) }
 
 func (c crowd) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	now := c.running.Add(1)

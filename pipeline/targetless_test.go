@@ -21,7 +21,7 @@ import (
 // lonely is an anomaly detector that fails if it gets a target.
 type lonely struct{ Limit float64 }
 
-func (s *lonely) Params(l *param.List) { l.Float(&s.Limit, "limit", "border", param.Any) }
+func (s *lonely) Params(l *param.List) { l.Float(&s.Limit, "limit", "border", param.Any()) }
 
 func (lonely) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Anomaly} }
 
@@ -33,7 +33,7 @@ func (s lonely) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, 
 }
 
 func (lonely) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputAnomalyScores}
 }
 
 func (s lonely) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
@@ -102,7 +102,7 @@ func TestTargetlessFits(t *testing.T) {
 		t.Error(err)
 	}
 
-	one, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{Outputs: estimator.AnomalyScores})
+	one, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{Outputs: estimator.OutputAnomalyScores})
 	if err != nil || one.Anomaly == nil {
 		t.Fatal("a fitted pipeline has not the anomaly scores of its model", err)
 	}
@@ -146,17 +146,16 @@ func TestUnsupervisedRejectsSupervisedSteps(t *testing.T) {
 
 // The output of a wrapper of an unsupervised model is unknown, but the inner model is reported.
 func TestForetellTargetless(t *testing.T) {
-	if got := pipeline.Steps().Then(lonely{}).Capabilities(); got.Task() != datasets.Anomaly {
-		t.Errorf("forereported %+v", got)
+	if has, task := pipeline.Steps().Then(lonely{}).Capabilities(); has == 0 || task != datasets.Anomaly {
+		t.Errorf("outputs %v, task %v", has, task)
 	}
 	for name, spec := range map[string]estimator.Estimator{
 		"target":     meta.NewTarget(lonely{}),
 		"threshold":  meta.NewThreshold(lonely{}),
 		"calibrated": meta.NewCalibrated(pipeline.Steps(transformer.NewRFF()).Then(lonely{})),
 	} {
-		if got := pipeline.Steps().Then(spec).Capabilities(); !got.Unknown || got.Targetless != datasets.Anomaly ||
-			got.Task() != datasets.AnyTask {
-			t.Errorf("%s: forereported %+v", name, got)
+		if has, task := pipeline.Steps().Then(spec).Capabilities(); has != 0 || task != datasets.Anomaly {
+			t.Errorf("%s: outputs %v, task %v", name, has, task)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestFitsReadCrossFittedRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frozen.Steps = []pipeline.Step{{Fitter: pipeline.Frozen{Spec: pipeline.Chain{Steps: p.Steps}, Fitted: chain}}}
+	frozen.Steps = []pipeline.Step{pipeline.Step{Fitter: pipeline.Chain{Steps: p.Steps}}.WithFitted(chain)}
 	for name, fit := range map[string]func() (estimator.Predictor, error){
 		"in memory":       func() (estimator.Predictor, error) { return p.Fit(ctx, data) },
 		"nested":          func() (estimator.Predictor, error) { return nested.Fit(ctx, data) },

@@ -37,7 +37,7 @@ func NewUnion(fitters ...transformer.Fitter) Union { return Union{Parts: Steps(f
 
 // Params declares weights, and the parameters of the parts, prefixed by the name of the part.
 func (u *Union) Params(l *param.List) {
-	l.Floats(&u.Weights, "weights", "weight of each part in the kernel; none stands for 1", param.AtLeast(0))
+	l.Floats(&u.Weights, "weights", "weight of the kernel of each part; default: 1", param.AtLeast(0))
 	l.Check("weights", func() error {
 		if n := len(u.Weights); n != 0 && n != len(u.Parts) {
 			return fmt.Errorf("%d numbers, one for each part", len(u.Parts))
@@ -135,7 +135,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if len(u.Parts) == 0 {
 		return nil, nil, place.Here(fmt.Errorf("a union without parts"))
 	}
-	if err := CheckChildren(u); err != nil {
+	if err := u.Holds().Check(u.Children()); err != nil {
 		return nil, nil, place.Here(err)
 	}
 	if err := specs.CheckFit(&u); err != nil {

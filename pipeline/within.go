@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -45,73 +46,76 @@ func modelsWithin(spec any) (out []meta.Member) {
 	return out
 }
 
-// Capabilities describes the predictions of a model before it is fitted.
-type Capabilities struct {
+// capabilities describes the predictions of a model before it is fitted.
+type capabilities struct {
 	Unknown       bool // whether nothing is known
 	Classes       bool // predicts classes; otherwise numbers, or as in Targetless
 	Probabilities bool
 	Std           bool // predicts standard deviations
 	Intervals     bool // predicts intervals or class sets
-	MultiLabel    bool // also fits several labels per row
 	// Targetless is clustering or anomaly for an unsupervised model, else "". For a wrapper it is
 	// that of an inner model, and the other fields are unknown.
 	Targetless datasets.Task
 }
 
-// Task returns the task of the model, or [datasets.AnyTask] if nothing is known.
-func (f Capabilities) Task() datasets.Task {
-	switch {
-	case f.Unknown:
-		return datasets.AnyTask
-	case f.Targetless != "":
-		return f.Targetless
-	case f.Classes:
-		return datasets.Classification
+// Capabilities returns the outputs and the task of a future fit: those of the fitted type of the model or of
+// its inner models. Its tags declare the task. has is 0 if the outputs depend on the target; the task is then
+// that of an unsupervised inner model, else [datasets.AnyTask].
+func (p Pipeline) Capabilities() (has estimator.Output, task datasets.Task) {
+	does := capabilitiesOf(p.Estimator)
+	if does.Unknown {
+		return 0, does.Targetless
 	}
-	return datasets.Regression
+	has, task = estimator.OutputValues, cmp.Or(does.Targetless, datasets.Regression)
+	for output, ok := range map[estimator.Output]bool{estimator.OutputScores: does.Classes, estimator.OutputStd: does.Std,
+		estimator.OutputProbabilities: does.Probabilities, estimator.OutputIntervals: does.Intervals} {
+		if ok {
+			has |= output
+		}
+	}
+	if does.Classes {
+		task = datasets.Classification
+	}
+	return has, task
 }
 
-// Capabilities returns the outputs of a future fit: those of the fitted type of the model or of its inner
-// models. Its tags declare the task.
-func (p Pipeline) Capabilities() Capabilities { return capabilitiesOf(p.Estimator) }
-
-func capabilitiesOf(spec estimator.Estimator) Capabilities {
+func capabilitiesOf(spec estimator.Estimator) capabilities {
 	if p, ok := spec.(Pipeline); ok {
-		return p.Capabilities()
+		return capabilitiesOf(p.Estimator)
 	}
 	models := modelsWithin(spec)
 	for _, m := range models {
 		if one := capabilitiesOf(m.Estimator); one.Targetless != "" {
-			return Capabilities{Unknown: true, Targetless: one.Targetless}
+			return capabilities{Unknown: true, Targetless: one.Targetless}
 		}
 	}
 	tags := datasets.TagsOf(spec)
 	task := tags.Task
 	if task.Unsupervised() {
-		return Capabilities{Targetless: task}
+		return capabilities{Targetless: task}
 	}
 	e, ok := Lookup(spec)
 	if !ok {
-		return Capabilities{Unknown: task == datasets.AnyTask, Classes: task == datasets.Classification}
+		return capabilities{Unknown: task == datasets.AnyTask, Classes: task == datasets.Classification}
 	}
 	var has estimator.Output
 	if full, ok := any(e.Fitted()).(estimator.FullPredictor); ok {
 		has = full.Outputs().Has
 	}
-	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities),
-		has.Has(estimator.Intervals)
+	classes, probable, intervals := has.Has(estimator.OutputScores), has.Has(estimator.OutputProbabilities),
+		has.Has(estimator.OutputIntervals)
 	switch {
 	case len(models) == 0 || classes && probable:
-		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable,
-			Std: has.Has(estimator.Std), Intervals: intervals, MultiLabel: tags.MultiLabel}
+		return capabilities{Unknown: classes && has.Has(estimator.OutputTargets), Classes: classes, Probabilities: probable,
+			Std: has.Has(estimator.OutputStd), Intervals: intervals}
 	case classes: // probabilities are those of the inner models
 		probable = !slices.ContainsFunc(models,
 			func(m meta.Member) bool { return !capabilitiesOf(m.Estimator).Probabilities })
-		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals, MultiLabel: tags.MultiLabel}
+		return capabilities{Classes: true, Probabilities: probable, Intervals: intervals}
 	case task != datasets.AnyTask:
-		return Capabilities{Classes: task == datasets.Classification}
+		return capabilities{Classes: task == datasets.Classification}
 	}
-	out := Capabilities{Classes: true, Probabilities: true, Std: true, Intervals: intervals}
+	out := capabilities{Classes: true, Probabilities: true, Std: true, Intervals: intervals}
 	for _, m := range models {
 		one := capabilitiesOf(m.Estimator)
 		out.Unknown = out.Unknown || one.Unknown

@@ -11,7 +11,7 @@ import (
 )
 
 // A wrapper fits several labels if its inner model does.
-func TestCapabilitiesOfWrappedLabels(t *testing.T) {
+func TestTagsOfWrappedLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		model estimator.Estimator
 		want  bool
@@ -20,7 +20,7 @@ func TestCapabilitiesOfWrappedLabels(t *testing.T) {
 		"threshold of svm":      {meta.NewThreshold(estimator.NewSVM()), true},
 		"threshold of ridge":    {meta.NewThreshold(estimator.NewRidge()), false},
 	} {
-		if got := pipeline.Steps().Then(c.model).Capabilities().MultiLabel; got != c.want {
+		if got := pipeline.Steps().Then(c.model).Tags().MultiLabel; got != c.want {
 			t.Errorf("%s: several labels are %v, want %v", name, got, c.want)
 		}
 	}

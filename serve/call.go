@@ -29,7 +29,7 @@ type route struct {
 
 // call is an HTTP request in progress. Calls are recycled.
 type call struct {
-	Admission
+	admission
 	w         http.ResponseWriter
 	r         *http.Request
 	start     time.Time
@@ -54,7 +54,7 @@ const maxPooledBytes = 64 << 10
 
 // reset prepares the call for a new request.
 func (c *call) reset(s *Server, w http.ResponseWriter, r *http.Request, to route) {
-	c.Admission = Admission{s, reservation{limiter: s.limiter}}
+	c.admission = admission{s, reservation{limiter: s.limiter}}
 	c.w, c.r, c.start, c.route, c.requestID = w, r, time.Now(), to, protocol.RequestID(r.Header["X-Request-Id"])
 	c.model, c.status, c.err, c.rows = "", 0, nil, 0
 }

@@ -77,7 +77,7 @@ func (s *Server) Explain(ctx context.Context, m *Model, typical, rows []float64)
 		return none, err
 	}
 	defer leave()
-	a := Admission{s, reservation{limiter: s.limiter}}
+	a := admission{s, reservation{limiter: s.limiter}}
 	defer a.memory.free()
 	values, err := a.explain(ctx, m, typical, rows, len(rows)/max(m.Encoding.Width, 1))
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Server) Explain(ctx context.Context, m *Model, typical, rows []float64)
 }
 
 // explain limits the work, reserves memory, explains n rows and counts them.
-func (a *Admission) explain(ctx context.Context, m *Model, typical, rows []float64, n int) (inspection.ShapleyValues,
+func (a *admission) explain(ctx context.Context, m *Model, typical, rows []float64, n int) (inspection.ShapleyValues,
 	error) {
 	none, width := inspection.ShapleyValues{}, m.Encoding.Width
 	switch limit := a.server.options.Limits.MaxRows; {

@@ -7,32 +7,32 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
-// Admission is a request that the server has admitted. Package distributed/grpc uses it.
-type Admission struct {
+// admission is a request that the server has admitted. Package distributed/grpc uses it.
+type admission struct {
 	server *Server
 	memory reservation
 }
 
 // Admit admits a request before its body is read, or rejects it if the queue is full or the server
-// is shutting down. The caller must call [Admission.Finish]. The error is an [*Error].
-func (s *Server) Admit() (*Admission, error) {
+// is shutting down. The caller must call Finish of the result. The error is an [*Error].
+func (s *Server) Admit() (*admission, error) {
 	if err := s.limiter.admit(s.limiter.predictions); err != nil {
 		return nil, err
 	}
-	return &Admission{s, reservation{limiter: s.limiter}}, nil
+	return &admission{s, reservation{limiter: s.limiter}}, nil
 }
 
 // Reserve reserves memory for the request or its response. The error is an [*Error].
-func (a *Admission) Reserve(bytes int64) error { return a.memory.reserve(bytes) }
+func (a *admission) Reserve(bytes int64) error { return a.memory.reserve(bytes) }
 
 // Finish ends the request and releases its memory.
-func (a *Admission) Finish() {
+func (a *admission) Finish() {
 	a.memory.free()
 	a.server.limiter.finish()
 }
 
 // Infer waits for a slot and predicts the rows of r. The error is an [*Error].
-func (a *Admission) Infer(ctx context.Context, r *protocol.InferRequest) (*protocol.InferResponse, error) {
+func (a *admission) Infer(ctx context.Context, r *protocol.InferRequest) (*protocol.InferResponse, error) {
 	ctx, leave, err := a.server.limiter.acquire(ctx, a.server.limiter.predictions)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estim
 		return p, err
 	}
 	defer leave()
-	a := Admission{s, reservation{limiter: s.limiter}}
+	a := admission{s, reservation{limiter: s.limiter}}
 	defer a.memory.free()
 	if err := a.Reserve(8 * int64(len(rows))); err != nil {
 		return p, err
@@ -74,7 +74,7 @@ func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estim
 }
 
 // infer handles a request that occupies a slot. It calls leave before it waits for another request.
-func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferRequest,
+func (a *admission) infer(ctx context.Context, m *Model, r *protocol.InferRequest,
 	leave func()) (*protocol.InferResponse, error) {
 	specs, err := m.outputTensors.selected(r.Outputs)
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferReques
 }
 
 // predict reserves memory for the response, predicts n rows and counts them.
-func (a *Admission) predict(ctx context.Context, m *Model, rows []float64, n int, leave func()) (estimator.Prediction,
+func (a *admission) predict(ctx context.Context, m *Model, rows []float64, n int, leave func()) (estimator.Prediction,
 	error) {
 	if err := a.Reserve(int64(n) * m.outputTensors.bytes()); err != nil {
 		return estimator.Prediction{}, err
@@ -118,7 +118,7 @@ func (a *Admission) predict(ctx context.Context, m *Model, rows []float64, n int
 }
 
 // countRows counts n predicted rows and their unknown categories.
-func (a *Admission) countRows(m *Model, rows []float64, n int) {
+func (a *admission) countRows(m *Model, rows []float64, n int) {
 	a.server.metrics.rows.add(float64(n), m.Name)
 	for _, c := range m.unknown(rows) {
 		a.server.metrics.unknown.add(float64(c.rows), m.Name, c.name)

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/bochner-ml/bochner/internal/rows/protocol"
 )
 
@@ -106,7 +108,7 @@ func (s *Server) Run(ctx context.Context, o ListenOptions, name string,
 func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) error {
 	defer l.Close()
 	return s.Run(ctx, o, "http/1.1", func(o ListenOptions, config *tls.Config) protocol.Transport {
-		p := &httpProtocol{limited: newListener(l, o.MaxConnections), Server: http.Server{
+		p := &httpProtocol{listener: netutil.LimitListener(l, o.MaxConnections), Server: http.Server{
 			Handler: o.Handler, ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 			IdleTimeout:    o.IdleTimeout,
 			BaseContext:    func(net.Listener) context.Context { return withHosts(o.Hosts) },
@@ -117,31 +119,18 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) err
 		if p.Handler == nil {
 			p.Handler = s
 		}
-		if p.listener = p.limited; config != nil {
-			p.listener = tls.NewListener(p.limited, config)
+		if config != nil {
+			p.listener = tls.NewListener(p.listener, config)
 		}
 		return p
 	})
 }
 
-// httpProtocol is an HTTP server that answers every accepted connection.
+// httpProtocol is an HTTP server with its listener.
 type httpProtocol struct {
 	http.Server
-	limited  *listener
-	listener net.Listener // limited, with TLS
+	listener net.Listener
 }
 
 // Serve accepts connections.
 func (p *httpProtocol) Serve() error { return p.Server.Serve(p.listener) }
-
-// Shutdown answers the requests of all connections first, because http.Server.Shutdown drops
-// connections whose request is unread.
-func (p *httpProtocol) Shutdown(ctx context.Context) error {
-	p.limited.Close()
-	for ctx.Err() == nil && p.limited.open() {
-		p.SetKeepAlivesEnabled(false) // closes idle connections
-		time.Sleep(acceptTimeout / 4)
-	}
-	p.limited.end()
-	return p.Server.Shutdown(ctx)
-}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowencoding"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -39,9 +38,9 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 	if p == nil {
 		return nil, fmt.Errorf("serve: predictor must be a fitted pipeline, got %T", file.Predictor)
 	}
-	data, err := config.DecodeData(name, file.Reading)
+	data, err := decodeReading(file.Reading)
 	if err != nil {
-		return nil, fmt.Errorf("serve: cannot decode the data section: %w", err)
+		return nil, fmt.Errorf("serve: cannot decode the data section of model %s: %w", name, err)
 	}
 	ignored := slices.Concat([]string(data.Target), []string{data.Weight, data.Group}, data.Drop)
 	m := &Model{Name: name, Version: version, LoadedAt: time.Now(), File: file,

@@ -54,7 +54,7 @@ var chi2Intervals = []float64{0.8, 0.5, 0.4}
 // Params declares steps and interval.
 func (s *AdditiveChi2) Params(l *param.List) {
 	l.Int(&s.Steps, "steps", "number of sampled frequencies s; each input becomes 2s-1 features", param.Between(1, 1000))
-	l.Float(&s.Interval, "interval", "distance of the sampled frequencies; 0 selects it for up to 3 steps",
+	l.Float(&s.Interval, "interval", "spacing of the sampled frequencies; 0 selects it for up to 3 steps",
 		param.AtLeast(0))
 	l.Check("interval", func() error {
 		if s.Interval == 0 && s.Steps > len(chi2Intervals) {
@@ -231,5 +231,5 @@ func (f *fittedAdditiveChi2) State(s *model.State) {
 	s.Int("steps", &f.steps)
 	s.Float("interval", &f.interval)
 	s.Require(f.width > 0 && f.width < maxFeatures && f.steps > 0 && f.steps <= 1000, "there are no columns or steps")
-	s.Require(param.Positive.Contains(f.interval), "the interval is not a number above 0")
+	s.Require(param.Positive().Contains(f.interval), "the interval is not a number above 0")
 }

@@ -57,7 +57,8 @@ import (
 // it tries the factors 0, 1/3 and 3. Steps has no effect either. A scale becomes 0 unless it improves
 // the objective by more than the Bayesian information criterion asks for; so do, at the end, scales of
 // a product by Solve exact. Floor does not raise a scale of 0. With a few hundred rows a useless column
-// may keep a small scale by chance.
+// may keep a small scale by chance. Objective press then also has the errors of the rows of the sample
+// beyond Part, which those of Part predict; if they are at least Part, only these.
 //
 // With the exact kernel, Kernel may be a product of kernels of columns ([kernel.Product]) or a sum of products,
 // such as laplacian for numbers and gaussian for categories and text:
@@ -93,7 +94,7 @@ import (
 type ARD struct {
 	Kernel    kernel.Name // a kernel of [RFF], or a kernel of columns
 	Nu        float64     // ν of the matern kernel
-	Alpha     float64     // α of the rational_quadratic kernel
+	Shape     float64     // a of the rational_quadratic kernel
 	Features  int         // D, even
 	Rows      int         // maximum size of the sample
 	Steps     int         // gradient steps
@@ -110,7 +111,7 @@ type ARD struct {
 // NewARD returns the spec with the gaussian kernel, 600 features, and 70 steps on 3000 rows; 2000 with the exact
 // kernel.
 func NewARD() ARD {
-	return ARD{Kernel: "gaussian", Nu: 1.5, Alpha: 1, Features: 600, Rows: 3000, Steps: 70, Restarts: 1, Power: 1,
+	return ARD{Kernel: "gaussian", Nu: 1.5, Shape: 1, Features: 600, Rows: 3000, Steps: 70, Restarts: 1, Power: 1,
 		Objective: "evidence", Solve: "features", Part: 2000, Groups: "none"}
 }
 
@@ -118,8 +119,8 @@ func NewARD() ARD {
 // groups and seed.
 func (s *ARD) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the gaussian process", spectral.FourierKernels...)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
@@ -127,11 +128,13 @@ func (s *ARD) Params(l *param.List) {
 	l.Int(&s.Restarts, "restarts",
 		"times that the descent starts, each but the first from the best point with small scales raised; they share the "+
 			"steps", param.Between(1, 100))
-	l.Float(&s.Floor, "floor", "least scale of a standardised input, as a part of the greatest", param.Between(0, 1))
+	l.Float(&s.Floor, "floor", "minimum scale of a standardized input, relative to the largest", param.Between(0, 1))
 	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
-	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence",
-		"press")
-	l.Choice(&s.Solve, "solve", "with random Fourier features, with the exact kernel of the first rows of the sample, or "+
+	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the squared error of rows "+
+		"that a fit does "+
+		"not see: left out one by one, and, with solve: coordinate, beyond part", "evidence", "press")
+	l.Choice(&s.Solve, "solve", "with random Fourier features, with the exact kernel of the first rows of the "+
+		"sample, or "+
 		"with it by a coordinate search, which can set a scale to 0", "features", "exact", "coordinate")
 	l.Int(&s.Part, "part", "rows, at most, for solve: exact and coordinate; the cost is cubic", param.AtLeast(2))
 	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")
@@ -166,7 +169,7 @@ func (s ARD) products() []kernel.Summand {
 		return list
 	}
 	return []kernel.Summand{{Weight: 1, Product: []kernel.Term{{Kernel: s.Kernel, Columns: []string{"rest"}, Nu: s.Nu,
-		Shape: s.Alpha}}}}
+		Shape: s.Shape}}}}
 }
 
 // termsOf returns the terms of all products.
@@ -250,7 +253,7 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	if err := memory.Check(s.bytes(float64(n), float64(d), 0)); err != nil {
 		return evidence.Result{}, err
 	}
-	kernel, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
+	kernel, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	gamma, err := kernel.MedianGamma(ctx, rows.X, s.Seed)
 	if err != nil {
 		return evidence.Result{}, err
@@ -277,6 +280,14 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 		lists[i] = mat.DenseCopyOf(draws.Base.Slice(0, d, i*m, (i+1)*m))
 	}
 	return evidence.Minimize(ctx, p, lists, start, s.Restarts, s.Steps)
+}
+
+// held returns the number of the n rows of a sample that are held out to compare scales.
+func (s ARD) held(n int) int {
+	if s.Solve != "coordinate" || s.Objective != "press" {
+		return 0
+	}
+	return max(n-s.Part, 0)
 }
 
 // sweeps is the maximum number of sweeps of the coordinate search.
@@ -339,12 +350,16 @@ func (s ARD) learnGroups(ctx context.Context, rows sample.Sample, schema dataset
 			scale++
 		}
 	}
-	p, err := evidence.NewProduct(ctx, rowblock.Slice(rows.X, 0, m), kernels, weights, groups)
+	used := m + s.held(n)
+	p, err := evidence.NewProduct(ctx, rowblock.Slice(rows.X, 0, used), m, kernels, weights, groups)
 	if err != nil {
 		return err
 	}
 	e := evidence.Exact{Y: rows.Y.Slice(0, m, 0, rows.Y.RawMatrix().Cols).(*mat.Dense), Product: p, Intercept: true,
 		LeaveOneOut: s.Objective == "press"}
+	if used > m {
+		e.Held = rows.Y.Slice(m, used, 0, rows.Y.RawMatrix().Cols).(*mat.Dense)
+	}
 	var learned evidence.Result
 	if s.Solve == "coordinate" {
 		learned, err = e.Search(ctx, p.Start(), sweeps)
@@ -410,7 +425,7 @@ func splitGroups(group []int, terms []kernel.Term) (out []int, of [][]int) {
 func (s ARD) bytes(n, d, groups float64) int64 {
 	m := min(n, float64(s.Part))
 	if s.byGroup() {
-		return int64(min(32*m*m+2*groups*m*m+48*d, math.MaxInt64/2))
+		return int64(min(32*m*m+(2*groups*m+(4*groups+8)*float64(s.held(int(n))))*m+48*d, math.MaxInt64/2))
 	}
 	if s.Solve == "exact" {
 		return int64(min(32*m*m+40*m*d+16*n*d, math.MaxInt64/2))
@@ -431,7 +446,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	m, d, groups := min(n, float64(s.Part)), float64(shape.Cols), s.expectedGroups(shape)
 	switch {
 	case s.Solve == "coordinate": // values of about three points per scale
-		cost.Flops += s.exactStep(m, groups) / 2 * 3 * sweeps * (groups + 1)
+		cost.Flops += (s.exactStep(m, groups)/2 + float64(s.held(int(n)))*m*(50+10*groups)) * 3 * sweeps * (groups + 1)
 	case s.byGroup():
 		cost.Flops += s.exactStep(m, groups) * float64(s.Steps)
 	case s.Solve == "exact":

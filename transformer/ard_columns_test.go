@@ -189,3 +189,42 @@ func TestARDOfColumnsStops(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestARDOfHeldOutRows checks that rows beyond Part decide about scales: a number that differs from 0 in one row of 100,
+// and then decides the class, has a relevance only if enough rows show it.
+func TestARDOfHeldOutRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	const n, d = 4000, 6
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, rng.NormFloat64())
+		}
+		X.Set(i, d-1, 0)
+		y[i] = math.Round(max(0, math.Copysign(1, X.At(i, 0)+rng.NormFloat64())))
+		if rng.IntN(100) == 0 {
+			X.Set(i, d-1, 1+rng.Float64())
+			y[i] = 1
+		}
+	}
+	data := datasets.Set{X: X, Y: y, Schema: datasets.Schema{
+		Targets: []datasets.Column{{Name: "k", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
+	s := columnsARD("coordinate", "press")
+	s.Kernel, s.Part = kernel.Product(kernel.NewTerm(kernel.Laplacian, "rest")), 250
+	for _, rows := range []int{250, 3000} {
+		s.Rows = rows
+		r := fitARD(t, s, data).Relevance()
+		t.Logf("%d rows: %.3g", rows, r)
+		if found := r[d-1] > 0; found != (rows > 250) || !(r[0] > 0) {
+			t.Errorf("%d rows: relevance %.3g", rows, r)
+		}
+		for j := 1; j < d-1; j++ {
+			if rows > 250 && r[j] > 0.05 {
+				t.Errorf("%d rows: relevance of a useless column is %.3g", rows, r[j])
+			}
+		}
+	}
+	if got, least := s.bytes(3000, d, d), int64(4*250*2750*d); got < least {
+		t.Errorf("%d bytes for distances of at least %d", got, least)
+	}
+}

@@ -91,17 +91,7 @@ type Binning struct {
 	Inputs       int          // k, the number of inputs of each grid; 0 for all
 	InputWeights string       // weights of the inputs in the draw: uniform or scales
 	Seed         uint64
-	Custom       *CustomPitch // pitch distribution if Kernel is "custom"
-}
-
-// CustomPitch is the pitch distribution of a kernel Π_j k(Δ_j), where k is convex on Δ > 0,
-// decreases to 0, and has k(0) = 1. Its γ divides the pitches: k_γ(Δ) = k(γΔ). A model file contains
-// the drawn grids but not the functions.
-type CustomPitch struct {
-	// Pitch draws δ > 0 from p(δ) = δ·k″(δ). It must use rng as its only source of randomness.
-	Pitch func(rng *rand.Rand) float64
-	// Exact returns k of one difference. It is used by diagnostics only and may be nil.
-	Exact func(delta float64) float64
+	Custom       *CustomKernel // pitch distribution if Kernel is "custom"
 }
 
 // binColumns adapts [Binning].Columns to a parameter.
@@ -143,7 +133,7 @@ func (c binColumns) Check() error {
 // NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns and γ by
 // [kernel.GammaScale].
 func NewBinning() Binning {
-	return Binning{Kernel: "laplacian", Gamma: kernel.GammaScale, Grids: 100, MinCount: 1,
+	return Binning{Kernel: "laplacian", Gamma: kernel.GammaScale(), Grids: 100, MinCount: 1,
 		InputWeights: "uniform"}
 }
 
@@ -151,13 +141,13 @@ func NewBinning() Binning {
 // is available in Go only.
 func (s *Binning) Params(l *param.List) {
 	l.Value(pitchKernel{(*string)(&s.Kernel), s.Custom}, "kernel", "kernel to approximate")
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
 	l.Complexity("grids", param.MoreUnits)
 	l.Value(binColumns{&s.Columns}, "columns", "exact: a column for each bin seen in training; or a number of columns "+
 		"to hash into")
-	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
+	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a bin with a column", param.AtLeast(1))
 	l.Complexity("min_count", param.FewerUnits)
 	l.Value(inputCount{&s.Inputs}, "inputs",
 		"number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that "+
@@ -184,7 +174,7 @@ func (s *Binning) Params(l *param.List) {
 // no bins.
 type pitchKernel struct {
 	name   *string
-	custom *CustomPitch
+	custom *CustomKernel
 }
 
 func (k pitchKernel) Set(plain any) error {
@@ -524,14 +514,14 @@ type FittedBinning struct {
 }
 
 // resolveKernel resolves kernelName and reports whether the kernel is known.
-func (f *FittedBinning) resolveKernel(custom *CustomPitch) bool {
+func (f *FittedBinning) resolveKernel(custom *CustomKernel) bool {
 	k, ok := spectral.BinningKernel(f.kernelName)
 	if f.kernelName == "custom" {
 		k, ok = spectral.Kernel{Power: 1, L1: true}, true
 		if custom != nil {
 			k.Pitch = func(rng *rand.Rand) float64 { return 1 / custom.Pitch(rng) }
 			if custom.Exact != nil {
-				k.Exact = spectral.Product(custom.Exact)
+				k.Exact = custom.Exact
 			}
 		}
 	}

@@ -365,7 +365,7 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 			if got := mustFit(t, s, datasets.Set{X: data}).(*FittedRFF).Gamma()[2]; math.Abs(got-scale[name]) > 1e-12*got {
 				t.Errorf("%s: scale gives γ = %v, want %v", name, got, scale[name])
 			}
-			s.Gamma = kernel.GammaMedian
+			s.Gamma = kernel.GammaMedian()
 			if got := mustFit(t, s, datasets.Set{X: data}).(*FittedRFF).Gamma()[0]; math.Abs(got-middle[name]) > 1e-12*got {
 				t.Errorf("%s: median gives γ = %v, want %v", name, got, middle[name])
 			}
@@ -374,7 +374,7 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 	// A sample of many rows estimates the median of all pairs: of |a − b| for uniform a and b it is
 	// 1 − sqrt(1/2).
 	s := NewRFF()
-	s.Kernel, s.Gamma = "laplacian", kernel.GammaMedian
+	s.Kernel, s.Gamma = "laplacian", kernel.GammaMedian()
 	got := 1 / mustFit(t, s, datasets.Set{X: uniform(20_000, 1)}).(*FittedRFF).Gamma()[0]
 	if want := 1 - math.Sqrt(0.5); math.Abs(got-want) > 0.02 {
 		t.Errorf("the median distance of uniform numbers is %v in the sample, want about %v", got, want)

@@ -110,7 +110,7 @@ func TestFitRefuses(t *testing.T) {
 		"rare bins only": {binningWith(func(s *Binning) { s.MinCount = 4 }), numbers,
 			"no bin has min_count = 4 rows"},
 		"pitch 0": {binningWith(func(s *Binning) {
-			s.Kernel, s.Custom = "custom", &CustomPitch{Pitch: func(*rand.Rand) float64 { return 0 }}
+			s.Kernel, s.Custom = "custom", &CustomKernel{Pitch: func(*rand.Rand) float64 { return 0 }}
 		}), numbers, "drawn pitch must be > 0, got 0 for grid 0"},
 		"far row":       {binningWith(func(s *Binning) { s.Gamma = kernel.FixedGamma(1e100) }), numbers, "is too large"},
 		"zero Nystroem": {Nystroem{}, numbers, "landmarks: must be an integer from 1 to 1048576, got 0"},

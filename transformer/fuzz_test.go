@@ -38,8 +38,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		rng := rand.New(rand.NewPCG(seed, 1))
 		for range 20 {
-			damaged := transformertest.Damaged(archive, rng)
-			transformertest.Try(t, damaged, fitted, data)
+			transformertest.TryDamaged(t, archive, fitted, data, rng)
 		}
 	})
 }
@@ -75,7 +74,7 @@ func TestDamagedInputsOfColumns(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(2, 2))
 		for range 3000 {
-			transformertest.Try(t, transformertest.Damaged(archive, rng), fit, data)
+			transformertest.TryDamaged(t, archive, fit, data, rng)
 		}
 	}
 }

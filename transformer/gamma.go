@@ -49,15 +49,15 @@ func eachRows(ctx context.Context, step string, src datasets.Source,
 
 // requireGamma requires all deserialized γ to be positive.
 func requireGamma(s *model.State, gamma []float64) {
-	s.Require(!slices.ContainsFunc(gamma, func(g float64) bool { return !param.Positive.Contains(g) }),
+	s.Require(!slices.ContainsFunc(gamma, func(g float64) bool { return !param.Positive().Contains(g) }),
 		"a gamma is not a number above 0")
 }
 
 // requireShape checks the restored parameters of a kernel, if it has some.
 func requireShape(s *model.State, kernel string, shape spectral.Shape, columns int) {
 	s.Require(spectral.IsResolved(kernel, columns), "the columns of the kernel do not fit")
-	s.Require(kernel != "matern" || param.Positive.Contains(shape.Nu), "nu is not a number above 0")
-	s.Require(kernel != "rational_quadratic" || param.Positive.Contains(shape.Alpha), "alpha is not a number above 0")
+	s.Require(kernel != "matern" || param.Positive().Contains(shape.Nu), "nu is not a number above 0")
+	s.Require(kernel != "rational_quadratic" || param.Positive().Contains(shape.Alpha), "alpha is not a number above 0")
 	s.Require(kernel != "powered_exponential" || exponents.Contains(shape.Exponent), "exponent is not in (0, 2]")
 	s.Require(kernel != "polynomial" || shape.Degree >= 1 && shape.Degree <= maxDegree &&
 		param.AtLeast(0).Contains(shape.Coef0), "degree or coef0 is out of range")

@@ -63,7 +63,7 @@ func TestPCARefusesOverflow(t *testing.T) {
 // A kernel of the user's own needs its draws; errors in it need the kernel itself.
 func TestCustomKernelsNeedTheirFunctions(t *testing.T) {
 	binning := NewBinning()
-	binning.Kernel, binning.Custom = "custom", &CustomPitch{}
+	binning.Kernel, binning.Custom = "custom", &CustomKernel{}
 	data := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3})}
 	if f, err := binning.Fit(context.Background(), data); err == nil ||
 		!strings.Contains(err.Error(), "custom, with a Pitch function") {

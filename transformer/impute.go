@@ -84,10 +84,11 @@ func (f fillValue) Check() error {
 
 // Params declares strategy, fill and indicator.
 func (s *Impute) Params(l *param.List) {
-	l.Choice(&s.Strategy, "strategy", "what to put in", "mean", "median", "most_frequent", "constant")
+	l.Choice(&s.Strategy, "strategy", "value for missing entries", "mean", "median", "most_frequent", "constant")
 	l.Value(fillValue{&s.FillValue, &s.FillCategory}, "fill_value", "the constant: a number, or for categorical "+
 		"columns the name of a category")
-	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column that misses values in training")
+	l.Bool(&s.Indicator, "indicator", "whether to add an indicator column for each column with missing values in "+
+		"training")
 }
 
 // Fit learns the fill values.
@@ -97,7 +98,7 @@ func (s Impute) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source. It makes one pass, or several for medians.
 func (s Impute) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the first pass. Only medians need more.

@@ -80,7 +80,7 @@ func randomMaps() map[string]RFF {
 	rough.Nu = 0.7
 	specs["matern ν=0.7"] = rough
 	heavy := specs["rational_quadratic/paired"]
-	heavy.Alpha = 0.4
+	heavy.Shape = 0.4
 	specs["rational_quadratic α=0.4"] = heavy
 	for _, p := range []float64{0.4, 1, 1.5, 2} {
 		stable := specs["gaussian/paired"]
@@ -212,11 +212,15 @@ func pitchLaws() map[string]Binning {
 	// k(Δ) = exp(−Δ)(1 + Δ/2) has k″ = Δ/2·exp(−Δ), so the pitch is Gamma(3, 1).
 	own := laws["laplacian"]
 	own.Kernel = "custom"
-	own.Custom = &CustomPitch{
+	own.Custom = &CustomKernel{
 		Pitch: func(rng *rand.Rand) float64 { return rng.ExpFloat64() + rng.ExpFloat64() + rng.ExpFloat64() },
-		Exact: func(delta float64) float64 {
-			t := math.Abs(delta)
-			return math.Exp(-t) * (1 + t/2)
+		Exact: func(delta []float64) float64 {
+			out := 1.0
+			for _, d := range delta {
+				t := math.Abs(d)
+				out *= math.Exp(-t) * (1 + t/2)
+			}
+			return out
 		},
 	}
 	laws["custom"] = own
@@ -355,7 +359,7 @@ func TestInputsOfGrids(t *testing.T) {
 		}
 	}
 	spec.InputWeights = "uniform"
-	for _, rule := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian} {
+	for _, rule := range []kernel.Gamma{kernel.GammaScale(), kernel.GammaMedian()} {
 		spec.Gamma, spec.Inputs = rule, 0
 		all := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
 		spec.Inputs = 6
@@ -536,7 +540,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	binning := NewBinning()
 	binning.Grids = 30
 	rff := NewRFF()
-	rff.Features, rff.Gamma = 128, kernel.GammaMedian
+	rff.Features, rff.Gamma = 128, kernel.GammaMedian()
 	pivots := NewNystroem()
 	pivots.Choose, pivots.Landmarks = "rpcholesky", 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

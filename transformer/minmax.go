@@ -39,9 +39,9 @@ func NewMinMax() MinMax { return MinMax{Low: 0, High: 1} }
 
 // Params declares low, high and clip.
 func (s *MinMax) Params(l *param.List) {
-	l.Float(&s.Low, "low", "what the smallest training value becomes", param.Any)
-	l.Float(&s.High, "high", "what the largest training value becomes", param.Any)
-	l.Bool(&s.Clip, "clip", "move later values outside the interval to its nearer end")
+	l.Float(&s.Low, "low", "output for the minimum of the training rows", param.Any())
+	l.Float(&s.High, "high", "output for the maximum of the training rows", param.Any())
+	l.Bool(&s.Clip, "clip", "whether to clip values of new rows to the interval")
 	l.Check("high", func() error {
 		if !(s.High > s.Low) {
 			return fmt.Errorf("a number > low, which is %g", s.Low)
@@ -57,7 +57,7 @@ func (s MinMax) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source. It makes one pass.
 func (s MinMax) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which computes minima and maxima.

@@ -35,7 +35,7 @@ import (
 //	cauchy              Π 1/(1 + γ²Δ_j²)
 //	exponential         exp(−γ‖Δ‖₂)
 //	matern              Matérn(ν, ℓ = 1/γ)
-//	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α
+//	rational_quadratic  (1 + γ‖Δ‖₂²/a)^−a, a = Shape
 //	powered_exponential exp(−(γ‖Δ‖₂)^p), p = Exponent, 0 < p ≤ 2
 //	polynomial          (γ·x'y + c₀)^p, p = Degree
 //	cosine              x'y/(‖x‖₂·‖y‖₂), 0 if one of them is 0; γ has no effect
@@ -73,7 +73,7 @@ type Nystroem struct {
 	Landmarks int          // m
 	Choose    string       // how landmarks are chosen: uniform or rpcholesky
 	Nu        float64      // ν of the matern kernel
-	Alpha     float64      // α of the rational_quadratic kernel
+	Shape     float64      // a of the rational_quadratic kernel
 	Exponent  float64      // p of the powered_exponential kernel
 	Degree    int          // of the polynomial kernel
 	Coef0     float64      // c₀ of the polynomial kernel
@@ -87,7 +87,7 @@ type Nystroem struct {
 
 // NewNystroem returns the spec of 500 uniform landmarks of the gaussian kernel, γ by [kernel.GammaScale].
 func NewNystroem() Nystroem {
-	return Nystroem{Kernel: "gaussian", Gamma: kernel.GammaScale, Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1,
+	return Nystroem{Kernel: "gaussian", Gamma: kernel.GammaScale(), Landmarks: 500, Choose: "uniform", Nu: 1.5, Shape: 1,
 		Exponent: 1, Degree: 3, Coef0: 1}
 }
 
@@ -98,13 +98,13 @@ const pivotedRows = 20000
 // Params declares kernel, gamma, landmarks, choose, nu, alpha, exponent, degree, coef0, landmarks_from and seed.
 func (s *Nystroem) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the rows and the landmarks", pairwise.Kernels...)
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
 	l.Complexity("landmarks", param.MoreUnits)
 	l.Choice(&s.Choose, "selection", "how landmarks are selected from the training rows", "uniform", "rpcholesky")
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Int(&s.Degree, "degree", "degree of the polynomial kernel", param.Between(1, maxDegree))
 	l.Float(&s.Coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))
@@ -168,7 +168,7 @@ func (s Nystroem) precomputed(ctx context.Context, data datasets.Source) (datase
 
 // shape returns the parameters of the kernel.
 func (s Nystroem) shape() spectral.Shape {
-	return spectral.Shape{Nu: s.Nu, Alpha: s.Alpha, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0}
+	return spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0}
 }
 
 // sample draws the rows that are landmarks, or that they are chosen from.

@@ -37,7 +37,7 @@ func NewOneHot() OneHot { return OneHot{MinCount: 1} }
 
 // Params declares min_count.
 func (s *OneHot) Params(l *param.List) {
-	l.Int(&s.MinCount, "min_count", "training rows that a level needs to get a column", param.AtLeast(1))
+	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a category with a column", param.AtLeast(1))
 	l.Complexity("min_count", param.FewerUnits)
 }
 
@@ -48,7 +48,7 @@ func (s OneHot) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source. It makes one pass.
 func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which counts categories.

@@ -31,7 +31,7 @@ func NewOrdinal() Ordinal { return Ordinal{Unknown: "error"} }
 
 // Params declares unknown.
 func (s *Ordinal) Params(l *param.List) {
-	l.Choice(&s.Unknown, "unknown", "what an unknown level becomes: -1, a missing value, or an error", "code", "missing",
+	l.Choice(&s.Unknown, "unknown", "value for an unknown category: -1, a missing value, or an error", "code", "missing",
 		"error")
 }
 
@@ -42,7 +42,7 @@ func (s Ordinal) Fit(ctx context.Context, data datasets.Set) (Transformer, error
 
 // FitSource is Fit over a source. It makes one pass.
 func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which checks the rows.

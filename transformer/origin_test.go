@@ -230,7 +230,7 @@ func TestColumnsWithoutOrigins(t *testing.T) {
 		if all.InputWeights() != nil || len(all.Inputs(0)) != 8 {
 			t.Errorf("%s: grids of 6 of 5 inputs look at the columns %v", name, all.Inputs(0))
 		}
-		for _, rule := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian} {
+		for _, rule := range []kernel.Gamma{kernel.GammaScale(), kernel.GammaMedian()} {
 			spec.Gamma, spec.Inputs = rule, 0
 			wide := mustFit(t, spec, data).(*FittedBinning).Gamma()[0]
 			spec.Inputs = 2

@@ -138,7 +138,7 @@ func TestGammaKeepsItsNumbers(t *testing.T) {
 	if got := g.Fixed(); got[0] != 1 || got[1] != 2 || g.Rule() != "" {
 		t.Errorf("γ is %v by the rule %q", got, g.Rule())
 	}
-	if kernel.GammaScale.Rule() != "scale" || kernel.GammaMedian.Fixed() != nil {
+	if kernel.GammaScale().Rule() != "scale" || kernel.GammaMedian().Fixed() != nil {
 		t.Error("the rules are not what they are called")
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Learn fits spec to src by its passes. It implements FitSource for any [PassFitter].
-func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transformer, error) {
+// learn fits spec to src by its passes. It implements FitSource for any [PassFitter].
+func learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transformer, error) {
 	_, cols := src.Dims()
 	first, err := spec.Start(ctx, src.Schema(), cols)
 	if err != nil {

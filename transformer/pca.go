@@ -122,7 +122,7 @@ func (s PCA) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 
 // FitSource is Fit over a source. It makes two passes.
 func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the first pass, which computes means. The second pass computes the covariance.

@@ -55,7 +55,7 @@ type PolynomialSketch struct {
 
 // NewPolynomialSketch returns the spec of 1000 features of degree 2 without c₀, γ by [kernel.GammaScale].
 func NewPolynomialSketch() PolynomialSketch {
-	return PolynomialSketch{Degree: 2, Gamma: kernel.GammaScale, Features: 1000}
+	return PolynomialSketch{Degree: 2, Gamma: kernel.GammaScale(), Features: 1000}
 }
 
 // maxDegree bounds the degree of a polynomial: sketches of a larger one have no digits left.

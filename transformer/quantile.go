@@ -53,9 +53,9 @@ func NewQuantile() Quantile { return Quantile{Quantiles: 1000, Output: "uniform"
 
 // Params declares quantiles and output.
 func (s *Quantile) Params(l *param.List) {
-	l.Int(&s.Quantiles, "quantiles", "how many quantiles of a column are learned, at most the number of rows",
+	l.Int(&s.Quantiles, "quantiles", "number of quantiles per column, at most the number of rows",
 		param.Between(2, maxQuantiles))
-	l.Choice(&s.Output, "output", "law that the outputs follow", "uniform", "normal")
+	l.Choice(&s.Output, "output", "distribution of the outputs", "uniform", "normal")
 }
 
 // Fit learns the quantiles of the columns.
@@ -65,7 +65,7 @@ func (s Quantile) Fit(ctx context.Context, data datasets.Set) (Transformer, erro
 
 // FitSource is Fit over a source. It makes several passes if there are many rows.
 func (s Quantile) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the first pass, which counts; the later ones select.

@@ -36,7 +36,7 @@ import (
 //	cauchy              Π 1/(1 + γ²Δ_j²)        Laplace of scale γ
 //	exponential         exp(−γ‖Δ‖₂)             γ·multivariate t with 1 degree of freedom
 //	matern              Matérn(ν, ℓ = 1/γ)      γ·multivariate t with 2ν degrees of freedom
-//	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α       sqrt(2γτ)·N(0, 1), τ ~ Gamma(shape α, rate α)
+//	rational_quadratic  (1 + γ‖Δ‖₂²/a)^−a       sqrt(2γτ)·N(0, 1), τ ~ Gamma(a, a), a = Shape
 //	powered_exponential exp(−(γ‖Δ‖₂)^p)         γ·sqrt(2τ)·N(0, 1), τ positive stable with index p/2
 //
 // A kernel of columns ([kernel.Product], [kernel.Sum]) has terms with these kernels and γ of their own.
@@ -90,28 +90,32 @@ type RFF struct {
 	Gamma    kernel.Gamma // γ
 	Features int          // D, even for the paired map
 	Map      string       // paired or phase
-	Draw     string       // how frequencies are drawn: iid, orthogonal, qmc or structured
+	Draw     string       // sampling of the frequencies: iid, orthogonal, qmc or structured
 	Nu       float64      // ν of the matern kernel
-	Alpha    float64      // α of the rational_quadratic kernel
+	Shape    float64      // a of the rational_quadratic kernel
 	Exponent float64      // p of the powered_exponential kernel
 	Seed     uint64
 	Custom   *CustomKernel // with Kernel "custom", a kernel of your own
 }
 
-// CustomKernel is a shift-invariant kernel given by its spectral measure. Its γ multiplies the
-// frequencies: k_γ(Δ) = k(γΔ). A model file contains the drawn frequencies but not the functions: a
-// loaded model predicts, and only a fit of its spec requires the kernel again.
+// CustomKernel is a shift-invariant kernel given by its spectral measure, for [RFF], or by its pitch
+// distribution, for [Binning]. Its γ multiplies the frequencies and divides the pitches: k_γ(Δ) = k(γΔ). A
+// model file contains the draws but not the functions: a loaded model predicts, and only a fit of its spec
+// requires the kernel again.
 type CustomKernel struct {
 	// Frequency fills omega with one draw of ω, using no other randomness than rng's.
 	Frequency func(rng *rand.Rand, omega []float64)
+	// Pitch draws δ > 0 from p(δ) = δ·k″(δ), for a kernel Π_j k(Δ_j) where k is convex on Δ > 0, decreases to
+	// 0, and has k(0) = 1. It must use rng as its only source of randomness.
+	Pitch func(rng *rand.Rand) float64
 	// Exact returns k(Δ); may be nil. Only diagnostics need it.
 	Exact func(delta []float64) float64
 }
 
 // NewRFF returns the spec of 1000 paired features of the gaussian kernel, γ by [kernel.GammaScale].
 func NewRFF() RFF {
-	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5,
-		Alpha: 1, Exponent: 1}
+	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale(), Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5,
+		Shape: 1, Exponent: 1}
 }
 
 // maxFeatures is the maximum width of a map, above any practical value.
@@ -121,14 +125,15 @@ const maxFeatures = 1 << 26
 func (s *RFF) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel to approximate", spectral.AllFourierKernels...)
 	l.Unlisted("kernel", string(kernel.Custom))
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
-	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Choice(&s.Map, "map", "real-valued form of the map: cosine and sine, or cosine with a random "+
+		"phase", "paired", "phase")
+	l.Choice(&s.Draw, "draw", "sampling of the frequencies", fourier.Laws...)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("features", func() error {
@@ -172,7 +177,7 @@ func (s *RFF) checkDraw() error {
 
 // shape returns the parameters of the kernel.
 func (s RFF) shape() spectral.Shape {
-	return spectral.Shape{Nu: s.Nu, Alpha: s.Alpha, Exponent: s.Exponent}
+	return spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent}
 }
 
 // knownKernel returns the kernel, and whether its name is known.

@@ -206,7 +206,7 @@ func TestKernelOfColumnsByPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	age, others := kernel.NewTerm("gaussian", "age"), kernel.NewTerm("matern", "a", "b")
-	age.Gamma, others.Gamma, others.Nu = kernel.FixedGamma(7), kernel.GammaMedian, 2.5
+	age.Gamma, others.Gamma, others.Nu = kernel.FixedGamma(7), kernel.GammaMedian(), 2.5
 	if want := kernel.Product(age, others); s.Kernel != want {
 		t.Errorf("%s, want %s", s.Kernel, want)
 	}

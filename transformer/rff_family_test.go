@@ -30,9 +30,9 @@ func TestKernelsShareAProjection(t *testing.T) {
 			case 3:
 				s.Nu = 4
 			case 5:
-				s.Alpha, s.Features = 3, 12
+				s.Shape, s.Features = 3, 12
 			case 6:
-				s.Gamma = kernel.GammaScale
+				s.Gamma = kernel.GammaScale()
 			case 7:
 				s.Kernel = columnKernels()["mixture"]
 			}

@@ -74,14 +74,14 @@ type RFM struct {
 	Rows      int         // maximum size of the sample
 	Part      int         // maximum number of rows of an exact machine
 	Nu        float64     // ν of the matern kernel
-	Alpha     float64     // α of the rational_quadratic kernel
+	Shape     float64     // a of the rational_quadratic kernel
 	Seed      uint64
 }
 
 // NewRFM returns the spec of a full map with the exponential kernel and at most 4 rounds.
 func NewRFM() RFM {
 	return RFM{Kernel: "exponential", Rounds: 4, Solve: "exact", Features: 1000, Rows: 20000,
-		Part: 10000, Nu: 1.5, Alpha: 1}
+		Part: 10000, Nu: 1.5, Shape: 1}
 }
 
 // bandwidth adapts [RFM].Bandwidth to a parameter.
@@ -112,7 +112,7 @@ func (b bandwidth) Get() any {
 func (b bandwidth) Constraint() string { return "a number > 0, or auto" }
 
 func (b bandwidth) Check() error {
-	if *b.value == 0 || param.Positive.Contains(*b.value) {
+	if *b.value == 0 || param.Positive().Contains(*b.value) {
 		return nil
 	}
 	return errors.New(b.Constraint())
@@ -140,8 +140,8 @@ func (s *RFM) Params(l *param.List) {
 	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(minLearned, math.MaxInt32))
 	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines",
 		param.Between(minLearned, math.MaxInt32))
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Seed(&s.Seed, "seed", "seed of the rows' order and of the features")
 }
 
@@ -203,7 +203,7 @@ func (s RFM) learn(ctx context.Context, drawn sample.Sample) (*agop.Result, erro
 
 // options returns the options of package agop.
 func (s RFM) options() agop.Options {
-	k, _ := pairwise.NewKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
+	k, _ := pairwise.NewKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
 		Part: s.Part, Seed: s.Seed}
 	if s.Solve == "features" {

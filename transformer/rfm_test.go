@@ -72,7 +72,7 @@ func TestRFMBeforeFeatures(t *testing.T) {
 	mapped := train
 	mapped.X = mustTransform(t, f, train.X)
 	behind := mustFit(t, features, mapped)
-	features.Gamma = kernel.GammaMedian
+	features.Gamma = kernel.GammaMedian()
 	plain := mustFit(t, features, train)
 	with := leastSquares(t, mustTransform(t, behind, mapped.X), train.Y,
 		mustTransform(t, behind, mustTransform(t, f, test.X)), test.Y)

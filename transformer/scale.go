@@ -40,7 +40,7 @@ func NewScale() Scale { return Scale{Factors: []float64{1}} }
 // Params declares factors.
 func (s *Scale) Params(l *param.List) {
 	l.Value(columnFactors{&s.Factors, &s.NamedFactors}, "factors",
-		"what the columns are multiplied by; a column without a name among them by 1")
+		"factors of the columns; 1 for a column that is not named")
 }
 
 // columnFactors adapts the factors of a [Scale] to a parameter.
@@ -168,13 +168,13 @@ func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, s
 
 // Requirements declares numeric columns: as many as factors, or one for each name.
 func (s Scale) Requirements() []datasets.Requirement {
-	out := []datasets.Requirement{{Constraint: datasets.Numbers}}
+	out := []datasets.Requirement{{Constraint: datasets.RequireNumbers}}
 	if n := len(s.Factors); s.NamedFactors == nil && n > 1 {
-		out = append(out, datasets.Requirement{Constraint: datasets.ManyColumns, Columns: n,
+		out = append(out, datasets.Requirement{Constraint: datasets.RequireMinColumns, Columns: n,
 			Reason: fmt.Sprintf("has %d factors", n)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.NamedFactors)) {
-		out = append(out, datasets.Requirement{Constraint: datasets.NamedColumn, Name: name, Reason: "has a factor of it"})
+		out = append(out, datasets.Requirement{Constraint: datasets.RequireNamedColumn, Name: name, Reason: "has a factor of it"})
 	}
 	return out
 }
@@ -184,9 +184,6 @@ func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema {
 
 // fittedScale is a fitted [Scale].
 type fittedScale struct{ factors []float64 }
-
-// Factors returns the factor of each column.
-func (f *fittedScale) Factors() []float64 { return slices.Clone(f.factors) }
 
 // Transform returns the scaled rows of X, sparse where X is.
 func (f *fittedScale) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {

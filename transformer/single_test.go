@@ -96,7 +96,7 @@ func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	ctx := context.Background()
 	X := uniform(3, 20)
 	f := mustFit(t, RFF{Kernel: "gaussian", Gamma: kernel.FixedGamma(1), Features: 256, Map: "phase", Draw: "iid", Nu: 1,
-		Alpha: 1, Exponent: 1}, datasets.Set{X: X}).(*FittedRFF)
+		Shape: 1, Exponent: 1}, datasets.Set{X: X}).(*FittedRFF)
 	var row mat.Matrix = mat.NewDense(1, 20, nil)
 	double, narrow := mat.NewDense(1, 256, nil), matrices.NewDense32(1, 256, nil)
 	if n := testing.AllocsPerRun(100, func() { f.TransformTo(ctx, double, row) }); n > 0 {

@@ -49,7 +49,7 @@ func NewSkewedChi2() SkewedChi2 { return SkewedChi2{Features: 1000, Skewedness: 
 func (s *SkewedChi2) Params(l *param.List) {
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Float(&s.Skewedness, "skewedness", "number c that is added to the inputs", param.Positive)
+	l.Float(&s.Skewedness, "skewedness", "number c that is added to the inputs", param.Positive())
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 
@@ -173,7 +173,7 @@ func (f *fittedSkewedChi2) State(s *model.State) {
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	s.Require(param.Positive.Contains(f.skewedness), "skewedness is not a number above 0")
+	s.Require(param.Positive().Contains(f.skewedness), "skewedness is not a number above 0")
 	s.Require(draws.Base != nil && len(draws.Phase) == draws.Base.RawMatrix().Cols, "frequencies and phases do not fit")
 	if s.Err() != nil {
 		return

@@ -54,16 +54,16 @@ type SoftmaxFeatures struct {
 // NewSoftmaxFeatures returns the spec with 1000 features, orthogonal draws, and γ by
 // [kernel.GammaScale].
 func NewSoftmaxFeatures() SoftmaxFeatures {
-	return SoftmaxFeatures{Gamma: kernel.GammaScale, Features: 1000, Draw: "orthogonal"}
+	return SoftmaxFeatures{Gamma: kernel.GammaScale(), Features: 1000, Draw: "orthogonal"}
 }
 
 // Params declares gamma, features, draw and seed.
 func (s *SoftmaxFeatures) Params(l *param.List) {
-	l.Value(&s.Gamma, "gamma", "what inner products of rows are multiplied by")
+	l.Value(&s.Gamma, "gamma", "factor γ of the inner products of rows")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Features, "features", "output width m", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Choice(&s.Draw, "draw", "how the normal numbers are drawn", softmax.Draws...)
+	l.Choice(&s.Draw, "draw", "sampling of the normal vectors", softmax.Draws...)
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 

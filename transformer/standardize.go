@@ -47,7 +47,7 @@ func (s Standardize) Fit(ctx context.Context, data datasets.Set) (Transformer, e
 
 // FitSource is Fit over a source. It makes one pass.
 func (s Standardize) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which computes moments.

@@ -5,24 +5,24 @@ import "github.com/bochner-ml/bochner/internal/spec/registry"
 // The steps of this package with their names in experiment files.
 func init() {
 	registry.Add("transformer", "impute", "fills missing values", NewImpute, &fittedImpute{})
-	registry.Add("transformer", "standardize", "moves columns to mean 0 and stretches them to variance 1",
+	registry.Add("transformer", "standardize", "shifts columns to mean 0 and scales them to variance 1",
 		NewStandardize, &FittedScaler{})
-	registry.Add("transformer", "minmax", "moves and stretches columns into an interval", NewMinMax, &FittedScaler{})
-	registry.Add("transformer", "robust", "moves columns by the median and stretches them by the quartiles",
+	registry.Add("transformer", "minmax", "shifts and scales columns to an interval", NewMinMax, &FittedScaler{})
+	registry.Add("transformer", "robust", "subtracts the median and divides by the interquartile range",
 		NewRobust, &FittedScaler{})
-	registry.Add("transformer", "quantile", "maps columns by their ranks to a uniform or a normal law",
+	registry.Add("transformer", "quantile", "maps columns by their ranks to a uniform or normal distribution",
 		NewQuantile, &fittedQuantile{})
-	registry.Add("transformer", "scale", "multiplies columns by factors of their own, which a search can look for",
+	registry.Add("transformer", "scale", "multiplies each column by a factor, which a search can optimize",
 		NewScale, &fittedScale{})
-	registry.Add("transformer", "onehot", "a column of its own for each level", NewOneHot, &fittedOneHot{})
-	registry.Add("transformer", "ordinal", "levels as numbers in their order", NewOrdinal, &fittedOrdinal{})
+	registry.Add("transformer", "onehot", "an indicator column for each category", NewOneHot, &fittedOneHot{})
+	registry.Add("transformer", "ordinal", "categories as numbers, in their order", NewOrdinal, &fittedOrdinal{})
 	registry.Add("transformer", "target_encode", "the mean target of each category, shrunk and cross-fitted",
 		NewTargetEncode, &fittedTargetEncode{})
 	registry.Add("transformer", "hash", "a fixed number of columns, shared by the hashes of categories",
 		NewHash, &fittedHash{})
 	registry.Add("transformer", "tfidf", "weighted counts of the words, or n-grams, of texts",
 		NewTFIDF, &FittedTFIDF{})
-	registry.Add("transformer", "dense", "sparse rows as dense ones", NewDense, &fittedDense{})
+	registry.Add("transformer", "dense", "converts sparse rows to dense rows", NewDense, &fittedDense{})
 	registry.Add("transformer", "rff", "random Fourier features of a shift-invariant kernel", NewRFF, &FittedRFF{})
 	registry.Add("transformer", "softmax_features", "positive random features of the softmax kernel, exp(γ·x'y)",
 		NewSoftmaxFeatures, &FittedSoftmaxFeatures{})
@@ -35,7 +35,7 @@ func init() {
 		NewSkewedChi2, &fittedSkewedChi2{})
 	registry.Add("transformer", "binning", "random binning features: the cells of randomly shifted grids",
 		NewBinning, &FittedBinning{})
-	registry.Add("transformer", "nystroem", "the kernel of rows and landmarks, which are some of the training rows",
+	registry.Add("transformer", "nystroem", "features from the kernel values with landmarks, a sample of the training rows",
 		NewNystroem, &FittedNystroem{})
 	registry.Add("transformer", "ard", "a scale for each input, learned from the targets", NewARD, &FittedARD{})
 	registry.Add("transformer", "pca", "principal components", NewPCA, &FittedPCA{})

@@ -107,9 +107,10 @@ func (p targetSmooth) Check() error {
 // Params declares smooth, folds and seed.
 func (s *TargetEncode) Params(l *param.List) {
 	l.Value(targetSmooth{&s.Smooth}, "smooth",
-		"training rows that the mean of all targets counts for in that of a category; auto estimates it for each category")
+		"weight of the overall mean in the mean of a category, in rows; auto estimates it for each category")
 	l.Complexity("smooth", param.MorePenalty)
-	l.Int(&s.Folds, "folds", "folds of the training rows, each encoded by the others", param.Between(2, 100))
+	l.Int(&s.Folds, "folds", "number of folds; the training rows of each are encoded by the "+
+		"others", param.Between(2, 100))
 	l.Seed(&s.Seed, "seed", "seed of the folds")
 }
 
@@ -133,7 +134,7 @@ func (s TargetEncode) FitTransform(ctx context.Context, data datasets.Set) (Tran
 
 // FitSource is Fit over a source. It makes one pass.
 func (s TargetEncode) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start returns the only pass, which sums the targets of every category in each fold.

@@ -51,7 +51,7 @@ import (
 type TFIDF struct {
 	Analyzer    string   // kind of terms: "word", "char" or "char_wb", characters within words
 	MinN, MaxN  int      // lengths of n-grams
-	MinCount    int      // training rows that a term must be in
+	MinCount    int      // minimum number of training rows with a term
 	MaxFeatures int      // only that number of the most frequent terms of each column; 0 for all
 	Hashing     int      // number of columns that terms are hashed to; 0 for one column per term
 	Indicator   bool     // whether a column of each input indicates rows without a known term
@@ -135,19 +135,19 @@ func (p stopWords) Check() error { return nil }
 
 // Params declares the options of terms and weights.
 func (s *TFIDF) Params(l *param.List) {
-	l.Choice(&s.Analyzer, "analyzer", "what terms are made of: words, characters, or characters within words", "word",
+	l.Choice(&s.Analyzer, "analyzer", "unit of the terms: words, characters, or characters within words", "word",
 		"char", "char_wb")
-	l.Value(ngramRange{&s.MinN, &s.MaxN}, "ngrams", "lengths of n-grams, the shortest and the longest one")
-	l.Int(&s.MinCount, "min_count", "training rows that a term must be in", param.AtLeast(1))
+	l.Value(ngramRange{&s.MinN, &s.MaxN}, "ngrams", "minimum and maximum length of n-grams")
+	l.Int(&s.MinCount, "min_count", "minimum number of training rows with a term", param.AtLeast(1))
 	l.Complexity("min_count", param.FewerUnits)
 	l.Int(&s.MaxFeatures, "max_features", "number of terms of each column, the most frequent ones; 0 for all",
 		param.Between(0, maxFeatures))
-	l.Int(&s.Hashing, "hashing", "number of columns that terms are hashed to; 0 for a column of its own for each term",
+	l.Int(&s.Hashing, "hashing", "number of columns for hashed terms; 0 for a column per term",
 		param.Between(0, maxFeatures))
 	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column, 1 in rows without a known term")
 	l.Bool(&s.Sublinear, "sublinear", "whether counts tf become 1 + ln tf")
 	l.Bool(&s.Lowercase, "lowercase", "whether texts are converted to lower case")
-	l.Value(stopWords{&s.StopWords}, "stop_words", "words that are left out; english for the list of scikit-learn")
+	l.Value(stopWords{&s.StopWords}, "stop_words", "words to exclude; english for the list of scikit-learn")
 	l.Check("hashing", func() error {
 		if s.Hashing > 0 && (s.MinCount > 1 || s.MaxFeatures > 0) {
 			return errors.New("must be 0 with min_count or max_features: hashed terms are not counted individually")
@@ -172,7 +172,7 @@ func (s TFIDF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) 
 
 // FitSource is Fit over a source, which it reads once.
 func (s TFIDF) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return Learn(ctx, s, data)
+	return learn(ctx, s, data)
 }
 
 // Start begins the one pass, which counts terms.

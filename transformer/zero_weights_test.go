@@ -47,7 +47,7 @@ func TestRulesExcludeRowsOfWeightZero(t *testing.T) {
 			t.Errorf("%s: rows of weight 0 change the features", name)
 		}
 	}
-	for _, gamma := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian} {
+	for _, gamma := range []kernel.Gamma{kernel.GammaScale(), kernel.GammaMedian()} {
 		rff, nystroem, binning, sketch, softmax := NewRFF(), NewNystroem(), NewBinning(), NewPolynomialSketch(),
 			NewSoftmaxFeatures()
 		rff.Features, rff.Gamma = 20, gamma

@@ -130,7 +130,7 @@ func panelsOf(name string) (out []panel, err error) {
 // specOf returns the map of a kernel; a mixture has one wide and one narrow component.
 func specOf(name string) transformer.RFF {
 	s := transformer.NewRFF()
-	s.Kernel, s.Gamma, s.Features = kernel.Name(name), kernel.GammaMedian, sizes[len(sizes)-1]
+	s.Kernel, s.Gamma, s.Features = kernel.Name(name), kernel.GammaMedian(), sizes[len(sizes)-1]
 	if name == "mixture" {
 		wide, narrow := kernel.NewTerm(kernel.Gaussian, "rest"), kernel.NewTerm(kernel.Exponential, "rest")
 		wide.Gamma, narrow.Gamma = kernel.FixedGamma(0.3), kernel.FixedGamma(1)

@@ -12,6 +12,6 @@
 // The released one, distributed/cmd/bochner, has them.
 package main
 
-import "github.com/bochner-ml/bochner/internal/command"
+import "github.com/bochner-ml/bochner/experiment/command"
 
 func main() { command.Main(command.Parts{}) }

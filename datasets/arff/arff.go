@@ -37,17 +37,13 @@ type Options struct {
 // The rows of more files follow. They have the same attributes, in any order; the categories of a nominal one
 // are those of the first file, then the additional ones of the others.
 func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
-	r, err := table.OpenAll(append([]string{path}, more...), func(path string) (table.Reader, error) {
+	return table.OpenAll(ctx, append([]string{path}, more...), func(path string) (table.Reader, error) {
 		f, err := open(text.NewFile(o.FS, path), o)
 		if err == nil && f.empty && len(more) > 0 {
 			err = fmt.Errorf("%s: %w", path, rowsource.ErrNoRows)
 		}
 		return f, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return table.Open(ctx, r, o.Roles)
+	}, o.Roles, 0)
 }
 
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
@@ -65,7 +61,7 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		return table.Open(ctx, f, o.Roles)
+		return table.Load(ctx, f, o.Roles, 0)
 	})
 }
 

@@ -27,9 +27,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/guard"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
-	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/internal/rows/formats"
 )
 
@@ -67,13 +67,13 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
 
-var format columnar.Format = open
+var format table.Format = open
 
-// file is a columnar.Columnar of batches of records.
+// file is a table.Columnar of batches of records.
 type file struct {
 	path   string
-	form   columnar.ColumnForm
-	places []arrays.ColumnPath
+	form   table.ColumnForm
+	places []columnPath
 	open   func() (batchReader, error) // returns a reader positioned at the first batch
 }
 
@@ -85,12 +85,12 @@ type batchReader interface {
 }
 
 func newFile(path string, schema *arrow.Schema, open func() (batchReader, error)) *file {
-	f := &file{path: path, form: columnar.ColumnForm{Name: path, Rows: -1}, open: open}
-	f.form.Columns, f.places = arrays.Columns(schema)
+	f := &file{path: path, form: table.ColumnForm{Name: path, Rows: -1}, open: open}
+	f.form.Columns, f.places = columnsOf(schema)
 	return f
 }
 
-func open(of *steady.File) (columnar.Columnar, error) {
+func open(of *steady.File) (table.Columnar, error) {
 	b, err := openIPC(of)
 	if err != nil {
 		return nil, fileError(of.Path(), err)
@@ -101,7 +101,7 @@ func open(of *steady.File) (columnar.Columnar, error) {
 	return f, nil
 }
 
-func (f *file) ColumnForm() columnar.ColumnForm { return f.form }
+func (f *file) ColumnForm() table.ColumnForm { return f.form }
 
 // fileError returns an error about the file at path.
 func fileError(path string, err error) error {
@@ -117,21 +117,21 @@ func fileError(path string, err error) error {
 type cursor struct {
 	file     *file
 	batches  batchReader
-	decoders []*arrays.Decoder
+	decoders []*decoder
 	batch    arrow.RecordBatch
 	number   int // index of the current batch
 	from     int // rows of it that are passed
 	rows     int // of the current batch
 }
 
-func (f *file) Read(_ context.Context, requests []columnar.ColumnRequest) (columnar.Cursor, error) {
+func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cursor, error) {
 	b, err := f.open()
 	if err != nil {
 		return nil, fileError(f.path, err)
 	}
 	c := &cursor{file: f, batches: b, number: -1}
 	for _, w := range requests {
-		c.decoders = append(c.decoders, &arrays.Decoder{ColumnPath: f.places[w.Column], As: w.As,
+		c.decoders = append(c.decoders, &decoder{columnPath: f.places[w.Column], As: w.As,
 			Name: f.form.Columns[w.Column].Name})
 	}
 	return c, nil
@@ -159,14 +159,14 @@ func (c *cursor) Next(most int) (int, error) {
 	return c.rows, nil
 }
 
-func (c *cursor) Decode(k int, v *columnar.Values) (err error) {
+func (c *cursor) Decode(k int, v *table.Values) (err error) {
 	d := c.decoders[k]
 	defer func() {
 		if err != nil {
 			err = c.batchError(c.number, fmt.Errorf("column %s: %w", d.Name, err))
 		}
 	}()
-	defer arrays.Recover(&err)
+	defer guard.Recover(&err)
 	rows := array.NewSlice(c.batch.Column(d.Column), int64(c.from), int64(c.from+c.rows))
 	defer rows.Release()
 	return d.Decode(rows, v)

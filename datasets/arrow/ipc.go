@@ -10,8 +10,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/guard"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 )
 
@@ -42,7 +43,7 @@ func openIPC(of *steady.File) (o *ipcReader, err error) {
 			b.Close()
 		}
 	}()
-	defer arrays.Recover(&err)
+	defer guard.Recover(&err)
 	head, err := b.Peek(8)
 	if err != nil && err != io.EOF {
 		return nil, err
@@ -65,7 +66,7 @@ func (o *ipcReader) openFile() (err error) {
 	if o.rows, err = checkFile(o.bytes.At, o.bytes.Size); err != nil {
 		return err
 	}
-	r, err := ipc.NewFileReader(io.NewSectionReader(o.bytes.At, 0, o.bytes.Size), ipc.WithAllocator(&arrays.MemoryLimit{}))
+	r, err := ipc.NewFileReader(io.NewSectionReader(o.bytes.At, 0, o.bytes.Size), ipc.WithAllocator(&allocator{}))
 	if err != nil {
 		return fmt.Errorf("damaged: %w", err)
 	}
@@ -87,7 +88,7 @@ func (o *ipcReader) openStream(file bool) error {
 	if o.bytes.At != nil {
 		in.most = o.bytes.Size
 	}
-	r, err := ipc.NewReader(in, ipc.WithAllocator(&arrays.MemoryLimit{}))
+	r, err := ipc.NewReader(in, ipc.WithAllocator(&allocator{}))
 	switch {
 	case err != nil && file:
 		return errors.New("file format must be read from the end: use a regular uncompressed file, or the stream format")
@@ -102,7 +103,7 @@ func (o *ipcReader) openStream(file bool) error {
 
 // Read returns the next batch.
 func (o *ipcReader) Read() (b arrow.RecordBatch, err error) {
-	defer arrays.Recover(&err)
+	defer guard.Recover(&err)
 	if b, err = o.next(); err == io.EOF {
 		return nil, cmp.Or(o.bytes.CheckUnchanged(), io.EOF)
 	}
@@ -116,3 +117,24 @@ func (o *ipcReader) Close() error {
 	o.close()
 	return o.bytes.Close()
 }
+
+// allocator is the memory of decoders; it bounds the sizes that a file declares.
+type allocator struct {
+	memory.GoAllocator
+	limit guard.MemoryLimit
+}
+
+func (a *allocator) Allocate(size int) []byte {
+	a.limit.Reserve(size)
+	return a.GoAllocator.Allocate(size)
+}
+
+func (a *allocator) Reallocate(size int, b []byte) []byte {
+	if size > cap(b) {
+		a.limit.Reserve(size)
+		a.Free(b)
+	}
+	return a.GoAllocator.Reallocate(size, b)
+}
+
+func (a *allocator) Free(b []byte) { a.limit.Release(cap(b)) }

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/bochner-ml/bochner/datasets"
-	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
@@ -30,7 +30,7 @@ func OpenRecords(ctx context.Context, batches []arrow.RecordBatch, o Options) (d
 	}
 	f := newFile("records", schema, func() (batchReader, error) { return &recordSlice{batches}, nil })
 	f.form.Rows = rows
-	return columnar.OpenColumns(ctx, f, o.Roles)
+	return table.OpenColumns(ctx, f, o.Roles)
 }
 
 // ReadRecords returns all rows of r. It reads r to its end and retains the batches until it

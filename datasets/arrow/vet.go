@@ -10,7 +10,7 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
-	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/guard"
 )
 
 // Message metadata are checked before they are decoded: a list of a few bytes can claim a large
@@ -23,11 +23,11 @@ const maxMessage = 1 << 28
 
 var errInconsistent = errors.New("a message does not go together")
 
-// table is a table of a message.
-type table struct{ flatbuffers.Table }
+// node is a table of a message.
+type node struct{ flatbuffers.Table }
 
 // list returns the start and the length of a list with elements of the given width.
-func (t *table) list(field flatbuffers.VOffsetT, width int) (at flatbuffers.UOffsetT, n int) {
+func (t *node) list(field flatbuffers.VOffsetT, width int) (at flatbuffers.UOffsetT, n int) {
 	o := flatbuffers.UOffsetT(t.Offset(field))
 	if o == 0 {
 		return 0, 0
@@ -40,7 +40,7 @@ func (t *table) list(field flatbuffers.VOffsetT, width int) (at flatbuffers.UOff
 }
 
 // table returns a nested table; its Bytes are nil if the field is missing.
-func (t *table) table(field flatbuffers.VOffsetT) (out table) {
+func (t *node) table(field flatbuffers.VOffsetT) (out node) {
 	if o := flatbuffers.UOffsetT(t.Offset(field)); o != 0 {
 		out.Bytes, out.Pos = t.Bytes, t.Indirect(t.Pos+o)
 	}
@@ -48,29 +48,29 @@ func (t *table) table(field flatbuffers.VOffsetT) (out table) {
 }
 
 // int64 returns the value of a field, 0 if it is missing.
-func (t *table) int64(field flatbuffers.VOffsetT) int64 { return t.GetInt64Slot(field, 0) }
+func (t *node) int64(field flatbuffers.VOffsetT) int64 { return t.GetInt64Slot(field, 0) }
 
-func root(b []byte) *table {
-	return &table{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
+func root(b []byte) *node {
+	return &node{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
 }
 
 // maxFields bounds the number of fields of a schema, including nested ones.
 const maxFields = 1 << 20
 
 // checkFields checks the fields in a list of a schema or of another field.
-func (t *table) checkFields(field, metadata flatbuffers.VOffsetT, depth int, count *int) {
+func (t *node) checkFields(field, metadata flatbuffers.VOffsetT, depth int, count *int) {
 	t.list(metadata, 4)
 	at, n := t.list(field, 4)
 	if *count += n; depth > 64 || *count > maxFields {
 		panic(fmt.Errorf("more than %d columns, or columns within columns without end", maxFields))
 	}
 	for k := range n {
-		child := table{flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(at + flatbuffers.UOffsetT(4*k))}}
+		child := node{flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(at + flatbuffers.UOffsetT(4*k))}}
 		child.checkFields(14, 16, depth+1, count)
 	}
 }
 
-func (t *table) checkSchema() { t.checkFields(6, 8, 0, new(int)) }
+func (t *node) checkSchema() { t.checkFields(6, 8, 0, new(int)) }
 
 // message is the metadata of a message.
 type message struct {
@@ -88,7 +88,7 @@ const (
 
 // checkMessage checks a message.
 func checkMessage(b []byte) (m message, err error) {
-	defer arrays.Recover(&err)
+	defer guard.Recover(&err)
 	t := root(b)
 	m.kind, m.body = t.GetByteSlot(6, 0), t.int64(10)
 	header := t.table(8)
@@ -124,7 +124,7 @@ func checkMessage(b []byte) (m message, err error) {
 
 // checkFile checks the footer of a file and its messages, and returns the number of rows.
 func checkFile(in io.ReaderAt, size int64) (rows int64, err error) {
-	defer arrays.Recover(&err)
+	defer guard.Recover(&err)
 	tail := make([]byte, 10)
 	if _, err := in.ReadAt(tail, max(size-10, 0)); err != nil {
 		return 0, err

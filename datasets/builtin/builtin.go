@@ -146,10 +146,9 @@ func Read(ctx context.Context, name string, roles datasets.Roles) (train, test d
 	return train, test, err
 }
 
-// SHA256 returns the hexadecimal hashes of the files of the data set called name; test is empty if
-// it has only one file.
-func SHA256(name string) (train, test string, err error) {
-	s, err := find(name)
+// SHA256 returns the hexadecimal hashes of the files of the data set; test is empty if it has only one file.
+func (i Info) SHA256() (train, test string, err error) {
+	s, err := find(i.Name)
 	if err != nil {
 		return "", "", err
 	}

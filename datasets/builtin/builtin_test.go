@@ -110,12 +110,12 @@ func TestSHA256(t *testing.T) {
 			"8a2c1bffa6e7ce5abfa43881ae5e87c4311ebc2b3cd526c9c40a43f19f06f799"},
 		"iris": {"986f1ced51b9cd3082fe93847d88b2f762bdd6653810d1df1a0b9415bf26246f"},
 	} {
-		train, test, err := builtin.SHA256(name)
+		train, test, err := (builtin.Info{Name: name}).SHA256()
 		if err != nil || train != want[0] || test != want[1] {
 			t.Errorf("%s: %s and %s, %v; want %s", name, train, test, err, want)
 		}
 	}
-	if _, _, err := builtin.SHA256("titanic"); err == nil {
+	if _, _, err := (builtin.Info{Name: "titanic"}).SHA256(); err == nil {
 		t.Error("no error for a set that is not built in")
 	}
 }

@@ -58,13 +58,9 @@ type Options struct {
 // has the format of the options, with its own header by default, and the same columns, in any order if there are
 // headers. Empty files have no rows. Expand directories and patterns first.
 func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
-	r, err := table.OpenAll(append([]string{path}, more...), func(path string) (table.Reader, error) {
+	return table.OpenAll(ctx, append([]string{path}, more...), func(path string) (table.Reader, error) {
 		return open(text.NewFile(o.FS, path), o)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return table.Load(ctx, r, o.Roles, o.Hold)
+	}, o.Roles, o.Hold)
 }
 
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.

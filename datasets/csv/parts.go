@@ -178,9 +178,6 @@ func (p *parts) cutAfterComments(b []byte) (last int) {
 	return last
 }
 
-// SetLine does nothing: parts are of one file.
-func (t *part) SetLine(int) {}
-
 // Independent reports whether the records can be read before it is their turn.
 func (t *part) Independent() bool { return t.tail == nil }
 

@@ -78,16 +78,12 @@ func open(ctx context.Context, texts []*text.File, o Options) (datasets.Source, 
 		return nil, err
 	}
 	k := 0
-	r, err := table.OpenAll(make([]string, len(files)), func(string) (table.Reader, error) {
+	return table.OpenAll(ctx, make([]string, len(files)), func(string) (table.Reader, error) {
 		f := files[k]
 		f.columns = columns
 		k++
 		return f, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return table.Open(ctx, r, o.Roles)
+	}, o.Roles, 0)
 }
 
 // file is a table.Reader.

@@ -1,49 +1,18 @@
 package parquet
 
 import (
-	"bytes"
 	"io"
 	"testing"
-	"testing/fstest"
-
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	pq "github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// Memory of long strings is bounded: batches have few rows, and their dictionary is replaced.
+// Memory of long strings is bounded: batches have few rows, and their dictionary is replaced. String i
+// of the file has 1 MiB and begins with the byte i.
 func TestLongStrings(t *testing.T) {
 	const rows, length = 120, 1 << 20
-	text := schema.Must(schema.NewPrimitiveNodeConverted("s", parquet.Repetitions.Required, parquet.Types.ByteArray,
-		schema.ConvertedTypes.UTF8, 0, 0, 0, -1))
-	root := schema.MustGroup(schema.NewGroupNode("rows", parquet.Repetitions.Required, schema.FieldList{text}, -1))
-	var out bytes.Buffer
-	w := pq.NewParquetWriter(&out, root, pq.WithWriterProps(parquet.NewWriterProperties(
-		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false), parquet.WithStats(false))))
-	group, err := w.AppendRowGroupChecked()
-	if err != nil {
-		t.Fatal(err)
-	}
-	chunk, err := group.NextColumn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := bytes.Repeat([]byte("a"), length)
-	for i := range rows {
-		written[0] = byte(i)
-		if _, err := chunk.(*pq.ByteArrayColumnChunkWriter).WriteBatch([]parquet.ByteArray{written}, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	f, err := open(steady.New(fstest.MapFS{"x.parquet": {Data: out.Bytes()}}, "x.parquet"))
+	f, err := open(steady.New(nil, "testdata/long.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,5 +45,37 @@ func TestLongStrings(t *testing.T) {
 	}
 	if read != rows {
 		t.Errorf("%d rows, want %d", read, rows)
+	}
+}
+
+// Files of old writers, such as Impala, have converted types only.
+func TestConvertedTypes(t *testing.T) {
+	for _, c := range []struct {
+		converted, physical int
+		want                table.Type
+		text                string // of the value 1
+	}{
+		{-1, int32s, table.Numbers, "1"}, {0, byteArrays, table.Strings, ""}, {5, int32s, table.Numbers, "0.1"},
+		{6, int32s, table.Times, "1970-01-02"}, {7, int32s, table.Unsupported, ""}, {8, int64s, table.Unsupported, ""},
+		{9, int64s, table.Times, "1970-01-01T00:00:00.001Z"}, {10, int64s, table.Times, "1970-01-01T00:00:00.000001Z"},
+		{13, int32s, table.Numbers, "1"}, {18, int64s, table.Numbers, "1"}, {21, fixedArrays, table.Unsupported, ""},
+	} {
+		e, l := element{converted: c.converted, physical: c.physical, scale: 1, length: 12}, leaf{}
+		if name := e.nestedName(); name != "" {
+			t.Errorf("%+v: %s", c, name)
+		}
+		got, _ := l.describe(&e)
+		text := ""
+		if l.text != nil {
+			text = string(l.text(nil, []byte{1, 0, 0, 0, 0, 0, 0, 0}[:l.width]))
+		}
+		if got != c.want || text != c.text {
+			t.Errorf("%+v: type %d, %s", c, got, text)
+		}
+	}
+	for converted, want := range map[int]string{1: "map", 2: "map", 3: "list", -1: "structure"} {
+		if got := (&element{converted: converted, physical: -1, children: 1}).nestedName(); got != want {
+			t.Errorf("converted type %d: %s, want %s", converted, got, want)
+		}
 	}
 }

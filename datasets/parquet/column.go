@@ -1,102 +1,113 @@
 package parquet
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"unsafe"
+	"sync"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/decimal256"
-	"github.com/apache/arrow-go/v18/arrow/float16"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	pq "github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
-	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/guard"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
 // column reads the values of a column, from group to group and within one from page to page.
 type column struct {
 	leaf
-	decoder arrays.Decoder
-	name    string
-	mem     memory.Allocator
-	group   int // current row group; -1 before the first
+	as    table.Type
+	in    io.ReaderAt
+	limit *guard.MemoryLimit
+	group int // current row group; -1 before the first
 
-	chunk      pq.ColumnChunkReader
-	levels     []int16 // definition levels: 1 for values that are not missing
-	floats     []float64
-	singles    []float32
-	longs      []int64
-	ints       []int32
-	booleans   []bool
-	times      []parquet.Int96
-	byteArrays []parquet.ByteArray
-	fixed      []parquet.FixedLenByteArray
+	codec   int
+	at, end int    // position in the file
+	head    []byte // header of a page
+	packed  []byte // bytes of a page in the file
+	page    []byte
 
-	words *table.Dictionary
-	seen  *[1 << 11]pageState
-}
+	left    int           // rows that remain in the page
+	defined hybrid        // 1 for values that are not missing
+	indexed bool          // whether values are numbers of those of the dictionary
+	indices hybrid        // if indexed
+	next    func() []byte // if not
+	levels  []int32       // of the rows that are decoded at once
+	chosen  []int32       // their numbers in the dictionary
 
-// pageState caches the code of a string by its address: pages mostly refer to the strings of a
-// dictionary.
-type pageState struct {
-	at   uintptr
-	text string
-	code int32
+	dictionary []byte // its page
+	numbers    []float64
+	seconds64  []int64
+	texts      [][]byte
+	codes      []int32 // of texts in words; -1 if unknown, nil for all
+
+	words  *table.Dictionary
+	buffer []byte
 }
 
 // decode reads the next values of a group, up to the given number of rows.
-func (c *column) decode(r *pq.Reader, group, rows int, v *table.Values) (err error) {
+func (c *column) decode(g *chunk, group, rows int, v *table.Values) error {
 	if group != c.group {
-		c.close()
-		c.group = group
-		if err := c.open(r); err != nil {
-			return err
+		c.group, c.codec, c.at, c.end, c.left = group, g.codec, g.at, g.at+g.compressed, 0
+	}
+	if c.as == table.Strings {
+		before := c.words
+		if c.words = c.words.Reuse(); c.words != before {
+			c.codes = nil
 		}
+		v.Dictionary = c.words
 	}
-	c.levels = resized(c.levels, rows)
-	if doubles, ok := c.chunk.(*pq.Float64ColumnChunkReader); ok && c.decoder.As == table.Numbers {
-		there, err := values(c, doubles, &v.Numbers, rows)
-		insertMissing(v.Numbers, len(there), c.levels, math.NaN())
-		return err
+	if cap(c.levels) < rows {
+		c.levels = make([]int32, rows)
+		c.chosen = make([]int32, rows)
 	}
-	if byteArrays, ok := c.chunk.(*pq.ByteArrayColumnChunkReader); ok && c.as.ID() == arrow.BINARY {
-		return c.decodeStrings(byteArrays, rows, v)
+	levels, there := c.levels[:rows], 0
+	for done := 0; done < rows; {
+		if c.left == 0 {
+			if err := c.nextPage(); err != nil {
+				return err
+			}
+			continue
+		}
+		n := min(rows-done, c.left)
+		part := levels[done : done+n]
+		present := n
+		if c.optional {
+			present = 0
+			c.defined.read(part)
+			for _, level := range part {
+				present += int(level)
+			}
+		}
+		if c.null {
+			present = 0
+			clear(part)
+		}
+		c.read(v, there, present)
+		there, done, c.left = there+present, done+n, c.left-n
 	}
-	a, err := c.read(rows)
-	if err != nil {
-		return err
+	if there == rows {
+		return nil
 	}
-	defer a.Release()
-	n := a.Len()
-	if n == rows {
-		return c.decoder.Decode(a, v)
-	}
-	there := table.Values{}
-	switch c.decoder.As {
+	switch c.as {
 	case table.Numbers:
-		there.Numbers = v.Numbers[:n]
-		err = c.decoder.Decode(a, &there)
-		insertMissing(v.Numbers, n, c.levels, math.NaN())
+		insertMissing(v.Numbers, there, levels, math.NaN())
 	case table.Times:
-		there.Seconds = v.Seconds[:n]
-		err = c.decoder.Decode(a, &there)
-		insertMissing(v.Seconds, n, c.levels, table.NoTime)
+		insertMissing(v.Seconds, there, levels, table.NoTime)
 	default:
-		there.Codes = v.Codes[:n]
-		err = c.decoder.Decode(a, &there)
-		v.Dictionary = there.Dictionary
-		insertMissing(v.Codes, n, c.levels, -1)
+		insertMissing(v.Codes, there, levels, -1)
 	}
-	return err
+	return nil
 }
 
 // insertMissing moves the present values to their rows and fills the others with missing.
-func insertMissing[T any](out []T, there int, levels []int16, missing T) {
+func insertMissing[T any](out []T, there int, levels []int32, missing T) {
 	for i := len(out) - 1; there <= i; i-- { // the values before are in place
 		if levels[i] == 0 {
 			out[i] = missing
@@ -107,190 +118,262 @@ func insertMissing[T any](out []T, there int, levels []int16, missing T) {
 	}
 }
 
-func resized[T any](a []T, n int) []T {
-	if cap(a) < n {
-		return make([]T, n)
+// read reads n values of the page, and writes them to v from the given place.
+func (c *column) read(v *table.Values, from, n int) {
+	if c.indexed {
+		chosen := c.chosen[:n]
+		c.indices.read(chosen)
+		switch c.as {
+		case table.Numbers:
+			choose(v.Numbers[from:], c.numbers, chosen)
+		case table.Times:
+			choose(v.Seconds[from:], c.seconds64, chosen)
+		default:
+			if c.codes == nil {
+				c.codes = make([]int32, len(c.texts))
+				for k := range c.codes {
+					c.codes[k] = -1
+				}
+			}
+			choose(v.Codes[from:], c.codes, chosen)
+			for i, k := range chosen {
+				if v.Codes[from+i] < 0 {
+					c.codes[k] = c.code(c.texts[k])
+					v.Codes[from+i] = c.codes[k]
+				}
+			}
+		}
+		return
 	}
-	return a[:n]
+	switch c.as {
+	case table.Numbers:
+		for i := range v.Numbers[from : from+n] {
+			v.Numbers[from+i] = c.number(c.next())
+		}
+	case table.Times:
+		for i := range v.Seconds[from : from+n] {
+			v.Seconds[from+i], _ = c.seconds(c.next())
+		}
+	default:
+		for i := range v.Codes[from : from+n] {
+			v.Codes[from+i] = c.code(c.next())
+		}
+	}
 }
 
-// open starts the column chunk of a row group.
-func (c *column) open(r *pq.Reader) error {
-	chunk, err := r.MetaData().RowGroup(c.group).ColumnChunk(c.index)
+// choose writes the values with the given numbers.
+func choose[T any](out, values []T, numbers []int32) {
+	for i, k := range numbers {
+		if uint(k) >= uint(len(values)) {
+			panic(fmt.Errorf("code %d of a dictionary of %d values", k, len(values)))
+		}
+		out[i] = values[k]
+	}
+}
+
+// code returns the code of a value as a string.
+func (c *column) code(value []byte) int32 {
+	if c.text == nil {
+		return c.words.Code(value)
+	}
+	c.buffer = c.text(c.buffer[:0], value)
+	return c.words.Code(c.buffer)
+}
+
+// The kinds of pages, as numbered in parquet.thrift.
+const (
+	dataPage       = 0
+	dictionaryPage = 2
+	dataPage2      = 3
+)
+
+// header describes a page.
+type header struct {
+	kind         int
+	size, packed int // bytes of the page, and in the file
+	values       int
+	encoding     int
+	levels       int // encoding of the definition levels
+	levelBytes   int // in a page of version 2, which are not compressed
+	repeatBytes  int
+	plain        bool // whether values are not compressed
+}
+
+// nextPage starts the next page of data, or reads one with a dictionary.
+func (c *column) nextPage() error {
+	h, err := c.readHeader()
 	if err != nil {
 		return err
 	}
-	if c.chunk, err = r.RowGroup(c.group).Column(c.index); err != nil {
-		return fmt.Errorf("compression must be snappy, zstd, gzip, brotli, lz4 (raw) or none, got %[1]s: %[2]w",
-			chunk.Compression(), err)
+	if h.size < 0 || h.packed < 0 || h.packed > c.end-c.at || h.values < 0 {
+		return fmt.Errorf("damaged: a page of %d bytes where %d are left", h.packed, c.end-c.at)
 	}
-	return nil
-}
-
-func (c *column) close() {
-	if c.chunk != nil {
-		c.chunk.Close()
-		c.chunk = nil
+	c.packed = c.limit.Resize(c.packed, h.packed)
+	if _, err := c.in.ReadAt(c.packed, int64(c.at)); err != nil {
+		return err
 	}
-}
-
-var errEnd = errors.New("damaged: its pages end before its values")
-
-// decodeStrings reads the codes of strings, page by page, while their bytes are valid.
-func (c *column) decodeStrings(r *pq.ByteArrayColumnChunkReader, rows int, v *table.Values) error {
-	before := c.words
-	if c.words = c.words.Reuse(); c.words != before {
-		c.seen = new([1 << 11]pageState)
-	}
-	v.Dictionary = c.words
-	c.byteArrays = resized(c.byteArrays, rows)
-	there := 0
-	for done := 0; done < rows; {
-		total, n, err := r.ReadBatchInPage(int64(rows-done), c.byteArrays, c.levels[done:], nil)
-		if err != nil {
-			return arrays.Damaged(err)
+	c.at += h.packed
+	in, levels := c.packed, []byte(nil)
+	switch h.kind {
+	case dictionaryPage:
+		return c.readDictionary(h)
+	case dataPage:
+		if err := c.unpack(&c.page, h.size, in); err != nil {
+			return err
 		}
-		if total == 0 {
-			return errEnd
-		}
-		for _, t := range c.byteArrays[:n] {
-			v.Codes[there] = c.code(t)
-			there++
-		}
-		done += int(total)
-	}
-	insertMissing(v.Codes, there, c.levels, -1)
-	return nil
-}
-
-// code returns the code of a string.
-func (c *column) code(text []byte) int32 {
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(text)))
-	s := &c.seen[uint64(at)*0x9e3779b97f4a7c15>>53]
-	if s.at != at || s.text != string(text) {
-		code := c.words.Code(text)
-		*s = pageState{at, c.words.Strings[code], code}
-	}
-	return s.code
-}
-
-// batches reads values of a Parquet type.
-type batches[T any] interface {
-	ReadBatch(rows int64, values []T, levels, repetitions []int16) (total int64, there int, err error)
-}
-
-// values reads the present values of the given number of rows.
-func values[T any](c *column, r batches[T], buffer *[]T, rows int) ([]T, error) {
-	*buffer = resized(*buffer, rows)
-	total, n, err := r.ReadBatch(int64(rows), *buffer, c.levels, nil)
-	if err != nil {
-		return nil, arrays.Damaged(err)
-	}
-	if total != int64(rows) || n > rows {
-		return nil, errEnd
-	}
-	return (*buffer)[:n], nil
-}
-
-// read reads the present values of the given number of rows as an Arrow array.
-func (c *column) read(rows int) (arrow.Array, error) {
-	switch r := c.chunk.(type) {
-	case *pq.Float64ColumnChunkReader:
-		v, err := values(c, r, &c.floats, rows)
-		return c.array(len(v), arrow.Float64Traits.CastToBytes(v), err)
-	case *pq.Float32ColumnChunkReader:
-		v, err := values(c, r, &c.singles, rows)
-		return c.array(len(v), arrow.Float32Traits.CastToBytes(v), err)
-	case *pq.Int64ColumnChunkReader:
-		v, err := values(c, r, &c.longs, rows)
-		return c.array(len(v), arrow.Int64Traits.CastToBytes(v), err)
-	case *pq.Int32ColumnChunkReader:
-		v, err := values(c, r, &c.ints, rows)
-		return c.array(len(v), arrow.Int32Traits.CastToBytes(v), err)
-	case *pq.Int96ColumnChunkReader:
-		v, err := values(c, r, &c.times, rows)
-		return c.array(len(v), micros(v), err)
-	case *pq.BooleanColumnChunkReader:
-		v, err := values(c, r, &c.booleans, rows)
-		b := array.NewBooleanBuilder(c.mem)
-		b.AppendValues(v, nil)
-		return b.NewArray(), err
-	case *pq.FixedLenByteArrayColumnChunkReader:
-		v, err := values(c, r, &c.fixed, rows)
-		if err != nil {
-			return nil, err
-		}
-		return convert(c, v)
-	case *pq.ByteArrayColumnChunkReader:
-		v, err := values(c, r, &c.byteArrays, rows)
-		if err != nil {
-			return nil, err
-		}
-		return convert(c, v)
-	}
-	return nil, fmt.Errorf("damaged: values of type %s", c.chunk.Type())
-}
-
-// array makes an array of bytes that have the values of one of width.
-func (c *column) array(n int, values []byte, err error) (arrow.Array, error) {
-	if err != nil || c.as.ID() == arrow.NULL {
-		return array.NewNull(n), err
-	}
-	data := array.NewData(c.as, n, []*memory.Buffer{nil, memory.NewBufferBytes(values)}, nil, 0, 0)
-	defer data.Release()
-	return array.MakeFromData(data), nil
-}
-
-// micros converts 96-bit times to microseconds since 1970; int64 nanoseconds would overflow.
-func micros(times []parquet.Int96) []byte {
-	out := make([]int64, len(times))
-	for i, t := range times {
-		out[i] = t.ToTime().UnixMicro()
-	}
-	return arrow.Int64Traits.CastToBytes(out)
-}
-
-// convert converts byte values to an array of the column's Arrow type.
-func convert[T ~[]byte](c *column, values []T) (arrow.Array, error) {
-	switch t := c.as.(type) {
-	case *arrow.Decimal256Type:
-		b := array.NewDecimal256Builder(c.mem, t)
-		for _, v := range values {
-			if len(v) == 0 || len(v) > 32 {
-				return nil, fmt.Errorf("decimal must have 1 to 32 bytes, got %d", len(v))
+		in = c.page
+		if c.optional {
+			if h.levels != runLength {
+				return fmt.Errorf("levels must be run-length encoded, got encoding %d", h.levels)
 			}
-			b.Append(bigEndian(v))
+			levels = take(&in, uint64(binary.LittleEndian.Uint32(take(&in, 4))))
 		}
-		return b.NewArray(), nil
-	case *arrow.Float16Type:
-		b := array.NewFloat16Builder(c.mem)
-		for _, v := range values {
-			b.Append(float16.FromLEBytes(v))
+	case dataPage2:
+		take(&in, uint64(h.repeatBytes))
+		levels = take(&in, uint64(h.levelBytes))
+		if size := h.size - h.repeatBytes - h.levelBytes; !h.plain && size > 0 {
+			if err := c.unpack(&c.page, size, in); err != nil {
+				return err
+			}
+			in = c.page
 		}
-		return b.NewArray(), nil
+	default:
+		return nil
 	}
-	b := array.NewBinaryBuilder(c.mem, arrow.BinaryTypes.Binary)
-	for _, v := range values {
-		if c.uuid {
-			v = fmt.Appendf(nil, "%x-%x-%x-%x-%x", []byte(v[:4]), []byte(v[4:6]), []byte(v[6:8]), []byte(v[8:10]),
-				[]byte(v[10:]))
+	c.left, c.defined = h.values, hybrid{data: levels, width: 1}
+	if c.indexed = h.encoding == dictionaryCodes || h.encoding == plainDictionary; c.indexed {
+		c.indices = hybrid{}
+		if len(in) > 0 { // else all values are missing
+			c.indices = hybrid{data: in[1:], width: int(in[0])}
 		}
-		b.Append(v)
+		if c.indices.width > 32 {
+			return fmt.Errorf("damaged: codes of %d bits", c.indices.width)
+		}
+		return nil
 	}
-	return b.NewArray(), nil
+	c.next, err = c.values(h.encoding, in)
+	return err
 }
 
-// bigEndian returns a number of up to 32 bytes, with a sign.
-func bigEndian(b []byte) decimal256.Num {
-	var words [4]uint64
-	if b[0] >= 0x80 {
-		words = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+// readDictionary reads the values of a page with a dictionary.
+func (c *column) readDictionary(h header) error {
+	if err := c.unpack(&c.dictionary, h.size, c.packed); err != nil {
+		return err
 	}
-	for _, next := range b {
-		for k := 3; k > 0; k-- {
-			words[k] = words[k]<<8 | words[k-1]>>56
+	next, err := c.values(plain, c.dictionary)
+	if err != nil || c.physical == boolean {
+		return cmp.Or(err, errors.New("damaged: a dictionary of Booleans"))
+	}
+	c.numbers, c.seconds64, c.texts, c.codes = c.numbers[:0], c.seconds64[:0], c.texts[:0], nil
+	for range h.values {
+		switch b := next(); {
+		case c.null:
+		case c.as == table.Numbers:
+			c.numbers = append(c.numbers, c.number(b))
+		case c.as == table.Times:
+			at, _ := c.seconds(b)
+			c.seconds64 = append(c.seconds64, at)
+		default:
+			c.texts = append(c.texts, b)
 		}
-		words[0] = words[0]<<8 | uint64(next)
 	}
-	return decimal256.New(words[3], words[2], words[1], words[0])
+	return nil
+}
+
+// readHeader reads the header of a page, of which the size is unknown before.
+func (c *column) readHeader() (header, error) {
+	for size := 1 << 10; ; size *= 4 {
+		size = min(size, c.end-c.at)
+		if size <= 0 {
+			return header{}, guard.Damaged(errEnd)
+		}
+		c.head = c.limit.Resize(c.head, size)
+		if _, err := c.in.ReadAt(c.head, int64(c.at)); err != nil {
+			return header{}, err
+		}
+		h, n, err := decodeHeader(c.head)
+		if err == nil || size == c.end-c.at || !errors.Is(err, io.ErrUnexpectedEOF) {
+			c.at += n
+			return h, err
+		}
+	}
+}
+
+// decodeHeader decodes the header of a page, and returns its size.
+func decodeHeader(b []byte) (h header, n int, err error) {
+	defer guard.Recover(&err)
+	t := &thrift{b: b, kind: kindStruct}
+	t.fields(func(id int) {
+		switch {
+		case id == 1:
+			h.kind = t.int()
+		case id == 2:
+			h.size = t.int()
+		case id == 3:
+			h.packed = t.int()
+		case id == 5 && h.kind == dataPage:
+			t.pageFields(&h.values, &h.encoding, &h.levels)
+		case id == 7 && h.kind == dictionaryPage:
+			t.pageFields(&h.values, &h.encoding)
+		case id == 8 && h.kind == dataPage2:
+			packed, nulls, rows := 1, 0, 0
+			t.pageFields(&h.values, &nulls, &rows, &h.encoding, &h.levelBytes, &h.repeatBytes, &packed)
+			h.plain = packed == 0
+		default:
+			t.skip()
+		}
+	})
+	return h, len(b) - len(t.b), nil
+}
+
+// pageFields decodes the first fields of a structure, which are numbers.
+func (t *thrift) pageFields(fields ...*int) {
+	t.fields(func(id int) {
+		if id >= 1 && id <= len(fields) {
+			*fields[id-1] = t.int()
+			return
+		}
+		t.skip()
+	})
+}
+
+// unzstd decompresses pages.
+var unzstd = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
+})
+
+// unpack decompresses a page of size bytes into a buffer.
+func (c *column) unpack(buffer *[]byte, size int, in []byte) (err error) {
+	*buffer = c.limit.Resize(*buffer, size)
+	out, n := (*buffer)[:size:size], size
+	switch c.codec {
+	case 0:
+		n = copy(out, in) + len(in) - min(size, len(in))
+	case 1:
+		if n, err = snappy.DecodedLen(in); err == nil && n == size {
+			_, err = snappy.Decode(out, in)
+		}
+	case 2:
+		var stream io.Reader
+		if stream, err = gzip.NewReader(bytes.NewReader(in)); err == nil {
+			_, err = io.ReadFull(stream, out)
+		}
+	case 6:
+		d, failed := unzstd()
+		if err = failed; err == nil {
+			out, err = d.DecodeAll(in, out[:0])
+			n = len(out)
+		}
+	case 7:
+		n, err = lz4.UncompressBlock(in, out)
+	default:
+		return fmt.Errorf("compression must be snappy, zstd, gzip, lz4 (raw) or none, got number %d", c.codec)
+	}
+	if err == nil && n != size {
+		err = fmt.Errorf("a page of %d bytes, its header declares %d", n, size)
+	}
+	if err != nil {
+		return guard.Damaged(err)
+	}
+	return nil
 }

@@ -4,225 +4,305 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet"
-	pq "github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
-	"github.com/apache/arrow-go/v18/parquet/schema"
-
-	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/guard"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
 
 const magic = "PAR1"
 
-// maxFooter bounds the bytes of the footer.
-const maxFooter = 1 << 28
+// maxFooter bounds the bytes of the footer, and footerRatio its size in memory by them.
+const (
+	maxFooter   = 1 << 28
+	footerRatio = 20
+)
 
 var errNotParquet = errors.New("not a file of Parquet: it does not end with PAR1")
 
-// checkTail checks that the bytes end as a file of Parquet does.
-func checkTail(b *steady.Bytes) error {
+// footer is the metadata of a file. The numbers of fields are those of parquet.thrift.
+type footer struct {
+	schema []element
+	leaves int // number of columns that have values
+	rows   int
+	groups []rowGroup
+}
+
+// element is a node of the schema.
+type element struct {
+	name       string
+	physical   int // -1 for a group
+	length     int // of a value of fixed size
+	repetition int
+	children   int
+	converted  int // type of old writers
+	logical    int // type of recent writers
+	scale      int
+	unit       int
+	utc        bool
+	signed     bool
+}
+
+type rowGroup struct {
+	rows   int
+	chunks []chunk
+}
+
+// chunk is the values of a column in a row group.
+type chunk struct {
+	physical, codec          int
+	values                   int
+	uncompressed, compressed int // bytes
+	at, dictionary           int // positions in the file
+	elsewhere, encrypted     bool
+}
+
+// readTail returns the bytes of the footer.
+func readTail(b *steady.Bytes) ([]byte, error) {
 	if b.At == nil {
-		return errors.New("must be a regular uncompressed file: it is read from its end; use the stream format of Arrow " +
-			"for pipes")
+		return nil, errors.New("must be a regular uncompressed file: it is read from its end; use the stream format of " +
+			"Arrow for pipes")
 	}
 	var tail [8]byte
 	if b.Size < 12 {
-		return errNotParquet
+		return nil, errNotParquet
 	}
 	if _, err := b.At.ReadAt(tail[:], b.Size-8); err != nil {
-		return err
+		return nil, err
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:]))
 	switch {
 	case string(tail[4:]) == "PARE":
-		return errors.New("it is encrypted")
+		return nil, errors.New("it is encrypted")
 	case string(tail[4:]) != magic:
 		var head [4]byte
 		if b.At.ReadAt(head[:], 0); string(head[:]) == magic {
-			return errors.New("the file is cut off: it begins as Parquet does, and does not end so")
+			return nil, errors.New("the file is cut off: it begins as Parquet does, and does not end so")
 		}
-		return errNotParquet
+		return nil, errNotParquet
 	case length > b.Size-12 || length > maxFooter:
-		return fmt.Errorf("damaged: a footer of %d bytes in a file of %d", length, b.Size)
+		return nil, fmt.Errorf("damaged: a footer of %d bytes in a file of %d", length, b.Size)
 	}
-	return nil
+	if err := memory.Check(footerRatio * length); err != nil {
+		return nil, fmt.Errorf("a footer of %s: %w", memory.Size(length), err)
+	}
+	out := make([]byte, length)
+	_, err := b.At.ReadAt(out, b.Size-8-length)
+	return out, err
 }
 
 // readFooter reads the metadata of the file.
-func readFooter(b *steady.Bytes) (m *metadata.FileMetaData, err error) {
-	defer arrays.Recover(&err)
-	if err := checkTail(b); err != nil {
+func readFooter(b *steady.Bytes) (*footer, error) {
+	text, err := readTail(b)
+	if err != nil {
 		return nil, err
 	}
-	r, err := pq.NewParquetReader(io.NewSectionReader(b.At, 0, b.Size))
-	if err != nil {
+	f := &footer{}
+	if err := f.decode(text); err != nil {
 		return nil, fmt.Errorf("damaged: the footer: %w", err)
 	}
-	m = r.MetaData()
-	return m, check(m, b.Size)
+	return f, nil
 }
 
-// check looks whether the footer goes together, and with the size of the file.
-func check(m *metadata.FileMetaData, size int64) error {
-	rows := int64(0)
-	for k := range m.NumRowGroups() {
-		g := m.RowGroup(k)
-		n := g.NumRows()
-		if n < 0 || n > math.MaxInt64/4-rows {
-			return fmt.Errorf("damaged: row group %d declares %d rows", k, n)
+func (f *footer) decode(text []byte) (err error) {
+	defer guard.Recover(&err)
+	t := &thrift{b: text, kind: kindStruct}
+	t.fields(func(id int) {
+		switch id {
+		case 2:
+			t.list(func() { f.schema = append(f.schema, t.element()) })
+		case 3:
+			f.rows = t.int()
+		case 4:
+			t.list(func() { f.groups = append(f.groups, t.rowGroup()) })
+		default:
+			t.skip()
 		}
-		if rows += n; g.NumColumns() != m.NumColumns() {
-			return fmt.Errorf("damaged: row group %d has %d columns, the schema has %d", k, g.NumColumns(), m.NumColumns())
+	})
+	return nil
+}
+
+func (t *thrift) element() element {
+	e := element{physical: -1, converted: -1}
+	t.fields(func(id int) {
+		switch id {
+		case 1:
+			e.physical = t.int()
+		case 2:
+			e.length = t.int()
+		case 3:
+			e.repetition = t.int()
+		case 4:
+			e.name = t.text()
+		case 5:
+			e.children = t.int()
+		case 6:
+			e.converted = t.int()
+		case 7:
+			e.scale = t.int()
+		case 10:
+			t.logicalType(&e)
+		default:
+			t.skip()
 		}
-		for j := range g.NumColumns() {
-			if n == 0 {
-				break // its position is unknown
+	})
+	return e
+}
+
+func (t *thrift) logicalType(e *element) {
+	t.fields(func(id int) {
+		e.logical = id
+		t.fields(func(field int) {
+			switch {
+			case id == logicalDecimal && field == 1:
+				e.scale = t.int()
+			case (id == logicalTime || id == logicalTimestamp) && field == 1:
+				e.utc = t.int() == 1
+			case id == logicalTimestamp && field == 2:
+				t.fields(func(unit int) { e.unit = unit; t.skip() })
+			case id == logicalInteger && field == 2:
+				e.signed = t.int() == 1
+			default:
+				t.skip()
 			}
-			if err := checkChunk(g, j, size); err != nil {
-				return fmt.Errorf("row group %d: column %s: %w", k, m.Schema.Column(j).Path(), err)
+		})
+	})
+}
+
+func (t *thrift) rowGroup() (g rowGroup) {
+	t.fields(func(id int) {
+		switch id {
+		case 1:
+			t.list(func() { g.chunks = append(g.chunks, t.chunk()) })
+		case 3:
+			g.rows = t.int()
+		default:
+			t.skip()
+		}
+	})
+	return g
+}
+
+func (t *thrift) chunk() chunk {
+	c := chunk{at: -1}
+	t.fields(func(id int) {
+		switch id {
+		case 1:
+			c.elsewhere = t.text() != ""
+		case 3:
+			t.fields(func(id int) {
+				switch id {
+				case 1:
+					c.physical = t.int()
+				case 4:
+					c.codec = t.int()
+				case 5:
+					c.values = t.int()
+				case 6:
+					c.uncompressed = t.int()
+				case 7:
+					c.compressed = t.int()
+				case 9:
+					c.at = t.int()
+				case 11:
+					c.dictionary = t.int()
+				default:
+					t.skip()
+				}
+			})
+		case 8:
+			c.encrypted = true
+			t.skip()
+		default:
+			t.skip()
+		}
+	})
+	if c.at < 0 && !c.encrypted { // its bytes bound those in memory
+		panic(errors.New("a column without a position"))
+	}
+	if c.dictionary > 0 {
+		c.at = min(c.at, c.dictionary)
+	}
+	return c
+}
+
+// check checks that the footer is consistent with itself and with the size of the file.
+func (f *footer) check(leaves []leaf, size int64) error {
+	rows := 0
+	for k, g := range f.groups {
+		if g.rows < 0 || g.rows > math.MaxInt/4-rows {
+			return fmt.Errorf("damaged: row group %d declares %d rows", k, g.rows)
+		}
+		if rows += g.rows; len(g.chunks) != f.leaves {
+			return fmt.Errorf("damaged: row group %d has %d columns, the schema has %d", k, len(g.chunks), f.leaves)
+		}
+		for _, l := range leaves {
+			if g.rows == 0 || l.index < 0 {
+				continue // its position is unknown, or it is not read
+			}
+			if err := l.check(g.chunks[l.index], g.rows, int(size)); err != nil {
+				return fmt.Errorf("row group %d: column %s: %w", k, l.name, err)
 			}
 		}
 	}
-	if rows != m.NumRows {
-		return fmt.Errorf("damaged: the footer declares %d rows, the row groups %d", m.NumRows, rows)
+	if rows != f.rows {
+		return fmt.Errorf("damaged: the footer declares %d rows, the row groups %d", f.rows, rows)
 	}
 	return nil
 }
 
-// checkChunk checks the metadata of a column in a row group.
-func checkChunk(g *metadata.RowGroupMetaData, j int, size int64) error {
-	c, err := g.ColumnChunk(j)
-	if err != nil {
-		return arrays.Damaged(err)
-	}
-	from := c.DataPageOffset()
-	if at := c.DictionaryPageOffset(); c.HasDictionaryPage() && at > 0 && at < from {
-		from = at
-	}
-	of := g.Schema.Column(j)
-	switch n := c.TotalCompressedSize(); {
-	case c.FilePath() != "":
+// check checks the metadata of the column in a row group.
+func (l *leaf) check(c chunk, rows, size int) error {
+	switch {
+	case c.elsewhere:
 		return errors.New("its values are in another file")
-	case c.CryptoMetadata() != nil:
+	case c.encrypted:
 		return errors.New("it is encrypted")
-	case from < 4 || n < 0 || from > size || n > size-from:
+	case c.at < 4 || c.compressed < 0 || c.at > size || c.compressed > size-c.at:
 		return fmt.Errorf("damaged: its values are outside of the file, of %d bytes; it may be cut off", size)
-	case c.Type() != of.PhysicalType():
+	case c.physical != l.physical:
 		return errors.New("damaged: it is of another type than in the schema")
-	case of.MaxRepetitionLevel() == 0 && c.NumValues() != g.NumRows():
-		return fmt.Errorf("damaged: it has %d values, the group has %d rows", c.NumValues(), g.NumRows())
+	case c.values != rows:
+		return fmt.Errorf("damaged: it has %d values, the group has %d rows", c.values, rows)
 	}
 	return nil
 }
 
-// columns lists the columns of the file, and the types of the arrays that they are read as.
-func columns(s *schema.Schema) (typed []table.TypedColumn, leaves []leaf) {
-	first := 0 // number of the column's first leaf
-	root := s.Root()
-	for k := range root.NumFields() {
-		node := root.Field(k)
-		c := table.TypedColumn{Name: node.Name(), TypeName: nestedName(node)}
-		l := leaf{index: first}
-		if first < s.NumColumns() && s.ColumnRoot(first) == node && c.TypeName == "" {
-			l.as = arrowType(s.Column(first))
-			c.Type, c.TypeName = arrays.TypeOf(l.as), arrays.NameOf(l.as)
-			if l.uuid = isUUID(s.Column(first)); l.uuid {
-				c.Type, c.TypeName = table.Strings, "uuid"
+// columns lists the columns of the file, and how their values are read.
+func (f *footer) columns() (typed []table.TypedColumn, leaves []leaf, err error) {
+	if len(f.schema) == 0 {
+		return nil, nil, errors.New("damaged: the footer: no schema")
+	}
+	at := 1
+	for range f.schema[0].children {
+		first := at
+		for left := 1; left > 0; left-- { // the elements of a column
+			if at == len(f.schema) {
+				return nil, nil, errors.New("damaged: the footer: its schema is cut off")
 			}
+			e := f.schema[at]
+			if at++; e.children < 0 || e.children > len(f.schema) {
+				return nil, nil, fmt.Errorf("damaged: the footer: column %s has %d children", e.name, e.children)
+			}
+			left += e.children
 		}
-		for first < s.NumColumns() && s.ColumnRoot(first) == node {
-			first++
+		e := &f.schema[first]
+		l := leaf{index: -1, name: e.name, physical: e.physical, optional: e.repetition == optional}
+		c := table.TypedColumn{Name: e.name}
+		if c.TypeName = e.nestedName(); c.TypeName == "" {
+			c.Type, c.TypeName = l.describe(e)
+		}
+		if c.Type != table.Unsupported {
+			l.index = f.leaves
+		}
+		for _, e := range f.schema[first:at] {
+			if e.physical >= 0 {
+				f.leaves++
+			}
 		}
 		typed, leaves = append(typed, c), append(leaves, l)
 	}
-	return typed, leaves
-}
-
-// leaf is a column of the schema as a column of rows.
-type leaf struct {
-	index int // among the columns that have values
-	as    arrow.DataType
-	uuid  bool
-}
-
-// nestedName names a column that has several values in a row; "" for others.
-func nestedName(n schema.Node) string {
-	switch n.LogicalType().(type) {
-	case schema.ListLogicalType:
-		return "list"
-	case schema.MapLogicalType:
-		return "map"
-	}
-	switch {
-	case n.Type() == schema.Group:
-		return "structure"
-	case n.RepetitionType() == parquet.Repetitions.Repeated:
-		return "repeated value"
-	}
-	return ""
-}
-
-func isUUID(c *schema.Column) bool {
-	_, is := c.LogicalType().(schema.UUIDLogicalType)
-	return is && c.PhysicalType() == parquet.Types.FixedLenByteArray && c.TypeLength() == 16
-}
-
-// arrowType is the type of the arrays that a column is read as.
-func arrowType(c *schema.Column) arrow.DataType {
-	physical := c.PhysicalType()
-	whole := physical == parquet.Types.Int32 || physical == parquet.Types.Int64
-	switch l := c.LogicalType().(type) {
-	case schema.NullLogicalType:
-		return arrow.Null
-	case schema.DecimalLogicalType:
-		switch physical {
-		case parquet.Types.Int32:
-			return &arrow.Decimal32Type{Precision: l.Precision(), Scale: l.Scale()}
-		case parquet.Types.Int64:
-			return &arrow.Decimal64Type{Precision: l.Precision(), Scale: l.Scale()}
-		}
-		return &arrow.Decimal256Type{Precision: l.Precision(), Scale: l.Scale()}
-	case schema.DateLogicalType:
-		return arrow.FixedWidthTypes.Date32
-	case schema.TimeLogicalType:
-		return arrow.FixedWidthTypes.Time64ns
-	case schema.TimestampLogicalType:
-		t := arrow.TimestampType{Unit: map[schema.TimeUnitType]arrow.TimeUnit{
-			schema.TimeUnitMillis: arrow.Millisecond, schema.TimeUnitMicros: arrow.Microsecond,
-			schema.TimeUnitNanos: arrow.Nanosecond}[l.TimeUnit()]}
-		if l.IsAdjustedToUTC() {
-			t.TimeZone = "UTC"
-		}
-		return &t
-	case schema.Float16LogicalType:
-		return arrow.FixedWidthTypes.Float16
-	case schema.IntLogicalType:
-		if whole && !l.IsSigned() {
-			return map[parquet.Type]arrow.DataType{parquet.Types.Int32: arrow.PrimitiveTypes.Uint32,
-				parquet.Types.Int64: arrow.PrimitiveTypes.Uint64}[physical]
-		}
-	}
-	switch physical {
-	case parquet.Types.Boolean:
-		return arrow.FixedWidthTypes.Boolean
-	case parquet.Types.Int32:
-		return arrow.PrimitiveTypes.Int32
-	case parquet.Types.Int64:
-		return arrow.PrimitiveTypes.Int64
-	case parquet.Types.Int96:
-		return arrow.FixedWidthTypes.Timestamp_us
-	case parquet.Types.Float:
-		return arrow.PrimitiveTypes.Float32
-	case parquet.Types.Double:
-		return arrow.PrimitiveTypes.Float64
-	case parquet.Types.FixedLenByteArray:
-		return &arrow.FixedSizeBinaryType{ByteWidth: c.TypeLength()}
-	}
-	return arrow.BinaryTypes.Binary
+	return typed, leaves, nil
 }

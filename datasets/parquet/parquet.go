@@ -7,7 +7,7 @@
 // nearest float64, but keep their names as categories); Booleans; strings, with and without
 // dictionary; dates and times, which Roles.Dates splits, those with a zone in UTC. Lists, maps,
 // structs and times of day are unsupported; drop them with Roles.Drop. Null, NaN, the empty string
-// and "NaN" are missing values. Pages may be compressed by snappy, zstd, gzip, brotli or lz4 (raw).
+// and "NaN" are missing values. Pages may be compressed by snappy, zstd, gzip or lz4 (raw).
 // Page checksums are not verified.
 //
 // Only used columns are read, page by page and concurrently, so memory does not grow with the rows
@@ -25,12 +25,8 @@ import (
 	"io/fs"
 	"math"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	pq "github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
-
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/guard"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/internal/rows/formats"
@@ -79,7 +75,7 @@ type file struct {
 	bytes  *steady.File
 	path   string
 	form   table.ColumnForm
-	meta   *metadata.FileMetaData
+	groups []rowGroup
 	leaves []leaf
 }
 
@@ -90,11 +86,18 @@ func open(of *steady.File) (table.Columnar, error) {
 		return nil, err
 	}
 	defer b.Close()
-	if f.meta, err = readFooter(b); err != nil {
+	meta, err := readFooter(b)
+	if err != nil {
 		return nil, f.columnError(err)
 	}
-	f.form = table.ColumnForm{Name: f.path, Rows: int(f.meta.NumRows)}
-	f.form.Columns, f.leaves = columns(f.meta.Schema)
+	f.form = table.ColumnForm{Name: f.path, Rows: meta.rows}
+	if f.form.Columns, f.leaves, err = meta.columns(); err == nil {
+		err = meta.check(f.leaves, b.Size)
+	}
+	if err != nil {
+		return nil, f.columnError(err)
+	}
+	f.groups = meta.groups
 	return f, nil
 }
 
@@ -116,7 +119,6 @@ func (f *file) columnError(err error) error {
 type cursor struct {
 	file    *file
 	bytes   *steady.Bytes
-	reader  *pq.Reader
 	columns []*column
 	group   int // current row group
 	before  int // rows of it that are passed
@@ -129,32 +131,24 @@ func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cu
 	if err != nil {
 		return nil, err
 	}
-	props := parquet.NewReaderProperties(&arrays.MemoryLimit{})
-	props.BufferedStreamEnabled = true                                                 // page by page
-	props.MaxCompressedPageSize, props.MaxUncompressedPageSize = b.Size, math.MaxInt32 // the guard bounds them
-	r, err := pq.NewParquetReader(io.NewSectionReader(b.At, 0, b.Size), pq.WithMetadata(f.meta), pq.WithReadProps(props))
-	if err != nil {
-		b.Close()
-		return nil, f.columnError(err)
-	}
-	c := &cursor{file: f, bytes: b, reader: r}
+	c := &cursor{file: f, bytes: b}
+	limit := &guard.MemoryLimit{}
 	for _, w := range requests {
-		c.columns = append(c.columns, &column{leaf: f.leaves[w.Column], name: f.form.Columns[w.Column].Name,
-			decoder: arrays.Decoder{As: w.As}, group: -1, mem: props.Allocator()})
+		c.columns = append(c.columns, &column{leaf: f.leaves[w.Column], as: w.As, in: b.At, limit: limit, group: -1})
 	}
 	return c, nil
 }
 
 func (c *cursor) Next(most int) (int, error) {
 	c.before += c.rows
-	groups := c.file.meta.RowGroups
-	for c.group < len(groups) && c.before == int(groups[c.group].NumRows) {
+	groups := c.file.groups
+	for c.group < len(groups) && c.before == groups[c.group].rows {
 		c.group, c.before = c.group+1, 0
 	}
 	if c.group == len(groups) {
 		return 0, cmp.Or(c.bytes.CheckUnchanged(), io.EOF)
 	}
-	c.rows = min(most, int(groups[c.group].NumRows)-c.before)
+	c.rows = min(most, groups[c.group].rows-c.before)
 	if c.before == 0 {
 		c.maxRows = c.boundRows()
 	}
@@ -168,13 +162,11 @@ const maxBatchBytes = 16 << 20
 // boundRows returns the number of rows of the group of which no column has more than about
 // maxBatchBytes, at least 1.
 func (c *cursor) boundRows() int {
-	g, out := c.file.meta.RowGroup(c.group), int64(math.MaxInt)
+	g, out := c.file.groups[c.group], math.MaxInt
 	for _, col := range c.columns {
-		if chunk, err := g.ColumnChunk(col.index); err == nil { // else Decode returns the error
-			out = min(out, maxBatchBytes/max(1, chunk.TotalUncompressedSize()/max(1, g.NumRows())))
-		}
+		out = min(out, maxBatchBytes/max(1, g.chunks[col.index].uncompressed/max(1, g.rows)))
 	}
-	return int(max(1, out))
+	return max(1, out)
 }
 
 func (c *cursor) Decode(k int, v *table.Values) (err error) {
@@ -184,15 +176,8 @@ func (c *cursor) Decode(k int, v *table.Values) (err error) {
 			err = c.file.columnError(fmt.Errorf("row group %d: column %s: %w", c.group, col.name, err))
 		}
 	}()
-	defer arrays.Recover(&err)
-	return col.decode(c.reader, c.group, c.rows, v)
+	defer guard.Recover(&err)
+	return col.decode(&c.file.groups[c.group].chunks[col.index], c.group, c.rows, v)
 }
 
-func (c *cursor) Close() (err error) {
-	defer c.bytes.Close()
-	defer arrays.Recover(&err)
-	for _, col := range c.columns {
-		col.close()
-	}
-	return nil
-}
+func (c *cursor) Close() error { return c.bytes.Close() }

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -70,7 +71,7 @@ func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums,
 	if !ok || p == nil {
 		return nil, Config{}, errorf(name, "pass must be one of this spec, got a %T", last)
 	}
-	if own, its := Describe(spec), p.config.describeSpec(); own != its {
+	if own, its := describe(spec), p.config.describeSpec(); own != its {
 		return nil, Config{}, errorf(name, "pass must be of the spec %s, got %s", own, its)
 	}
 	next, err := p.next(ctx)
@@ -118,10 +119,10 @@ func errorf(name, format string, args ...any) error {
 }
 
 // describeSpec returns the type and the parameters of the spec.
-func (b Config) describeSpec() string { return Describe(b.Spec) }
+func (b Config) describeSpec() string { return describe(b.Spec) }
 
 // Describe returns a spec's type and the values of its parameters.
-func Describe(spec any) string {
+func describe(spec any) string {
 	var text strings.Builder
 	text.WriteString(typeName(reflect.TypeOf(spec)))
 	for i, p := range param.All(spec) {
@@ -237,7 +238,7 @@ func (p *Pass) State(s *model.State) {
 	s.Int("width", &cols)
 	s.String("columns", &columns)
 	if s.Restoring() && s.Err() == nil {
-		if spec == adoptedMark {
+		if spec == archive.AnySpec {
 			spec = p.config.describeSpec()
 		}
 		if err := p.config.checkSame(spec, mark, cols, columns); err != nil {
@@ -329,21 +330,3 @@ func Finite(v float64) bool { return v-v == 0 }
 
 // NotNaN reports whether v is not NaN.
 func NotNaN(v float64) bool { return v == v }
-
-// adoptedMark replaces the spec in a state that any spec may restore.
-const adoptedMark = "adopted"
-
-// Adopt copies the sums of a pass into an empty pass of a spec that differs only in parameters that
-// do not affect the sums, such as the penalty of ridge regression. The caller must ensure this.
-func Adopt(empty, from datasets.Pass) error {
-	all, err := model.Record(from)
-	if err != nil {
-		return err
-	}
-	for name := range all.Scalars {
-		if name == "spec" || strings.HasSuffix(name, "/spec") {
-			all.Scalars[name] = adoptedMark
-		}
-	}
-	return model.Restore(all, empty)
-}

@@ -40,8 +40,8 @@ type Options struct {
 	FS        fs.FS            // file system; nil means that of the host
 }
 
-// Target is the name of the label in a schema.
-const Target = "label"
+// target is the name of the label in a schema.
+const target = "label"
 
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it,
@@ -154,7 +154,7 @@ func (s *source) learn(ctx context.Context) error {
 	if err := memory.Check(bytesPerColumn * int64(s.cols)); err != nil {
 		return fmt.Errorf("%s: %d columns, by the largest index: %w", s.path, s.cols, err)
 	}
-	s.schema.Targets = []datasets.Column{{Name: Target}}
+	s.schema.Targets = []datasets.Column{{Name: target}}
 	if !classify {
 		return nil
 	}

@@ -6,8 +6,8 @@
 //		Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
 //	err := beamx.Run(ctx, p)
 //
-// It implements the operations of package internal/experiment/shardfit as a graph. A pass over the
-// rows is a stage of one element for each shard, stages that merge [Fan] states into one until one
+// It implements the operations of package experiment/shardfit as a graph. A pass over the
+// rows is a stage of one element for each shard, stages that merge 16 states into one until one
 // is left, and a final stage; the next pass waits for the name of its result:
 //
 //	shards ─▶ part ─▶ by 16 ─▶ merge ─▶ by 16 ─▶ merge ─▶ finish ─▶ model of the pass ─┐
@@ -37,8 +37,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
-	"github.com/bochner-ml/bochner/internal/experiment/config"
-	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/shardfit"
 )
 
 // init registers the steps by their types. The generic functions of Beam's package register save some reflection for an
@@ -51,8 +51,8 @@ func init() {
 	beam.RegisterType(reflect.TypeOf(Round{}))
 }
 
-// Fan is the number of states that a task merges into one.
-const Fan = 16
+// fanIn is the number of states that a task merges into one.
+const fanIn = 16
 
 // Job describes a fit.
 type Job struct {
@@ -83,9 +83,9 @@ type State struct {
 	Round Round // round that they started from
 }
 
-// ErrPasses is the error of a fit that needs more passes than [Job.Passes]. The finished passes are
+// errPasses is the error of a fit that needs more passes than [Job.Passes]. The finished passes are
 // in the store, and the same job with more passes resumes.
-var ErrPasses = errors.New("the fit requires more passes than the job allows")
+var errPasses = errors.New("the fit requires more passes than the job allows")
 
 // Fit adds the fit of a job to a pipeline. It returns a collection of one element, the name of the model, or panics
 // where the job cannot be done, as Beam's own transforms do: call [Job.Check] before.
@@ -106,7 +106,7 @@ func Fit(s beam.Scope, j Job) beam.PCollection {
 		for n := j.Shards; ; {
 			groups := beam.GroupByKey(pass, beam.ParDo(pass, &keyFn{}, states))
 			states = beam.ParDo(pass, &mergeFn{Job: j}, groups)
-			if n = (n + Fan - 1) / Fan; n == 1 {
+			if n = (n + fanIn - 1) / fanIn; n == 1 {
 				break
 			}
 		}
@@ -129,12 +129,12 @@ func (j Job) Check() error {
 	return err
 }
 
-func (j Job) spec() (config.Spec, error) {
-	var set []config.Override
+func (j Job) spec() (experiment.Spec, error) {
+	var set []experiment.Override
 	for _, text := range j.Set {
-		var o config.Override
+		var o experiment.Override
 		if err := o.UnmarshalText([]byte(text)); err != nil {
-			return config.Spec{}, fmt.Errorf("beamjob: %w", err)
+			return experiment.Spec{}, fmt.Errorf("beamjob: %w", err)
 		}
 		set = append(set, o)
 	}
@@ -180,7 +180,7 @@ func (f *partFn) ProcessElement(ctx context.Context, shard int, round Round) (St
 type keyFn struct{}
 
 // ProcessElement returns a state with the number of its group.
-func (keyFn) ProcessElement(s State, emit func(int, State)) { emit(s.Index/Fan, s) }
+func (keyFn) ProcessElement(s State, emit func(int, State)) { emit(s.Index/fanIn, s) }
 
 // mergeFn merges the states of a group.
 type mergeFn struct{ Job Job }
@@ -253,7 +253,7 @@ type doneFn struct{ Passes int }
 // ProcessElement returns its name.
 func (f *doneFn) ProcessElement(ctx context.Context, last Round) (string, error) {
 	if !last.Done {
-		return "", fmt.Errorf("beamjob: %w: %d; what is done is in the store, and the job goes on there with more", ErrPasses,
+		return "", fmt.Errorf("beamjob: %w: %d; what is done is in the store, and the job goes on there with more", errPasses,
 			f.Passes)
 	}
 	log.Infof(ctx, "bochner: %s is the model, after %d passes", last.From, last.Pass)

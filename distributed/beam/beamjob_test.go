@@ -17,7 +17,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/passert"
 
-	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
+	"github.com/bochner-ml/bochner/experiment/shardfit"
 )
 
 const spec = `
@@ -203,7 +203,7 @@ func TestResume(t *testing.T) {
 func TestPasses(t *testing.T) {
 	j := rows(t)
 	j.Passes = 2
-	if _, err := run(t, j); err == nil || !strings.Contains(err.Error(), ErrPasses.Error()) {
+	if _, err := run(t, j); err == nil || !strings.Contains(err.Error(), errPasses.Error()) {
 		t.Fatal(err)
 	}
 	j.Passes = 5

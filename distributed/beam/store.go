@@ -5,9 +5,9 @@ import (
 	"context"
 	"io"
 
-	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
-	"github.com/bochner-ml/bochner/internal/experiment/store"
+	"github.com/bochner-ml/bochner/experiment/shardfit"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
 
 // Files is the store of states and models. The default accepts paths and file:// URLs. A program

@@ -57,8 +57,8 @@ var (
 
 // Params declares the hyperparameters.
 func (s *OneClass) Params(l *param.List) {
-	l.Float(&s.Nu, "nu", "share of the training rows that may lie outside", param.Range{Low: 0, High: 1, LowOpen: true})
-	l.Float(&s.Tol, "tol", "duality gap, relative to the objective, at which to stop", param.Positive)
+	l.Float(&s.Nu, "nu", "maximum share of training rows that are anomalies", param.Range{Low: 0, High: 1, LowOpen: true})
+	l.Float(&s.Tol, "tol", "tolerance: duality gap, relative to the objective", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
 }
 
@@ -67,7 +67,7 @@ func (OneClass) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Anoma
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (OneClass) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
+	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
 }
 
 // Cost estimates a fit to rows of a shape.
@@ -173,7 +173,7 @@ func (f *FittedOneClass) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 
 // Outputs returns values and anomaly scores.
 func (f *FittedOneClass) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputAnomalyScores}
 }
 
 // PredictFull returns the anomaly score ρ − w'z of each row of X, and 1 if it is positive, else 0.

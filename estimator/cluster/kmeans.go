@@ -65,13 +65,13 @@ func NewKMeans() KMeans {
 func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
 	l.Complexity("clusters", param.MoreUnits)
-	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.Between(1, 10_000))
-	l.Choice(&s.Init, "init", "how the first centres are chosen among the rows", "kmeans++", "random")
+	l.Int(&s.Restarts, "restarts", "number of random starts; the best is kept", param.Between(1, 10_000))
+	l.Choice(&s.Init, "init", "initialization of the centers", "kmeans++", "random")
 	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
-	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop",
+	l.Float(&s.Tol, "tol", "tolerance: squared movement of the centers, relative to the variance of the inputs",
 		param.AtLeast(0))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for all rows at once", param.AtLeast(0))
-	l.Seed(&s.Seed, "seed", "seed of the first centres and of the minibatches")
+	l.Seed(&s.Seed, "seed", "seed of the initial centers and of the minibatches")
 }
 
 // Tags returns the task.

@@ -67,11 +67,11 @@ func (s *Spectral) Params(l *param.List) {
 	l.Unlisted("kernel", "") // of a literal
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
 	l.Complexity("clusters", param.MoreUnits)
-	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken",
+	l.Int(&s.Restarts, "restarts", "number of random starts of k-means; the best is kept",
 		param.Between(1, 10_000))
-	l.Float(&s.Tol, "tol", "residual of the singular vectors at which to stop", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most steps of the method that finds the singular vectors", param.AtLeast(1))
-	l.Seed(&s.Seed, "seed", "seed of the first vectors and of k-means")
+	l.Float(&s.Tol, "tol", "tolerance: residual of the singular vectors", param.Positive())
+	l.Int(&s.MaxIter, "max_iter", "maximum number of iterations for the singular vectors", param.AtLeast(1))
+	l.Seed(&s.Seed, "seed", "seed of the initial vectors and of k-means")
 }
 
 // Tags returns the task.

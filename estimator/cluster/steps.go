@@ -4,7 +4,7 @@ import "github.com/bochner-ml/bochner/internal/spec/registry"
 
 // The steps of this package with their names in experiment files.
 func init() {
-	registry.Add("cluster", "kmeans", "groups of rows around centres", NewKMeans, &FittedKMeans{})
-	registry.Add("cluster", "spectral", "groups of rows that hang together, by the features of the step before",
+	registry.Add("cluster", "kmeans", "clusters of rows around centers (k-means)", NewKMeans, &FittedKMeans{})
+	registry.Add("cluster", "spectral", "clusters of a similarity graph, from the features of the previous step",
 		NewSpectral, &FittedSpectral{})
 }

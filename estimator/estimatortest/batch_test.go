@@ -153,7 +153,7 @@ type forgetful struct {
 	Forget bool
 }
 
-func (s *forgetful) Params(l *param.List) { l.Float(&s.Shift, "shift", "prediction", param.Any) }
+func (s *forgetful) Params(l *param.List) { l.Float(&s.Shift, "shift", "prediction", param.Any()) }
 
 func (s forgetful) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
 	return constant(s.Shift), nil

@@ -62,7 +62,7 @@ func (h halvesFit) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 type halvesScored struct{ halvesFit }
 
 func (h halvesScored) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputAnomalyScores}
 }
 
 func (h halvesScored) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,

@@ -388,7 +388,7 @@ func (s sure) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, 
 }
 
 func (p sureFit) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Intervals}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputIntervals}
 }
 
 func (p sureFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (out estimator.Prediction,
@@ -425,7 +425,7 @@ func (s crowded) Fit(ctx context.Context, data datasets.Set) (estimator.Predicto
 
 func (p crowdedFit) Outputs() estimator.Outputs {
 	out := p.FullPredictor.Outputs()
-	out.Has |= estimator.Sets
+	out.Has |= estimator.OutputSets
 	return out
 }
 

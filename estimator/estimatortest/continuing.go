@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -91,7 +92,7 @@ func (s *suite) continuesDamaged(t testing.TB) {
 	skipIfShort(t)
 	p := s.fit(t, s.data)
 	c, whole := s.continuer(t, p), record(t, p)
-	try := func(what string, harm func(a *model.Archive)) {
+	try := func(what string, harm func(a *archive.Archive)) {
 		a, q := clone(t, whole), zero(p)
 		if harm(a); model.Restore(a, q.(model.Stateful)) != nil {
 			return
@@ -105,14 +106,14 @@ func (s *suite) continuesDamaged(t testing.TB) {
 	}
 	for name := range whole.Scalars {
 		for _, v := range []any{true, "other", -1.0, 1e300, []string{}, []string{"one"}} {
-			try(fmt.Sprintf("%s = %v", name, v), func(a *model.Archive) { a.Scalars[name] = v })
+			try(fmt.Sprintf("%s = %v", name, v), func(a *archive.Archive) { a.Scalars[name] = v })
 		}
 	}
 	for name, array := range whole.Arrays {
-		try(name+" empty", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: make([]int, len(array.Shape))} })
-		try(name+" flat", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: []int{1}, Floats: []float64{1}} })
+		try(name+" empty", func(a *archive.Archive) { a.Arrays[name] = archive.Array{Shape: make([]int, len(array.Shape))} })
+		try(name+" flat", func(a *archive.Archive) { a.Arrays[name] = archive.Array{Shape: []int{1}, Floats: []float64{1}} })
 		for _, v := range []float64{math.NaN(), math.Inf(1), -1e300, 1e300} {
-			try(fmt.Sprintf("%s of %v", name, v), func(a *model.Archive) {
+			try(fmt.Sprintf("%s of %v", name, v), func(a *archive.Archive) {
 				for i := range a.Arrays[name].Floats {
 					a.Arrays[name].Floats[i] = v
 				}

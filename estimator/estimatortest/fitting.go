@@ -139,7 +139,7 @@ func (s *suite) classOrder(t testing.TB) {
 func (s *suite) decision(t testing.TB, data datasets.Set) *mat.Dense {
 	t.Helper()
 	out, err := estimator.Predict(context.Background(), s.fit(t, data), s.probe,
-		estimator.Request{Outputs: estimator.Scores})
+		estimator.Request{Outputs: estimator.OutputScores})
 	if err != nil || out.Scores == nil {
 		t.Fatalf("scores of a classification: %v, %v", out.Scores, err)
 	}

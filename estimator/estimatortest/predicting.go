@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/internal/testing/snapshot"
@@ -71,15 +72,15 @@ func (s *suite) noRows(t testing.TB) {
 func (s *suite) outputs(t testing.TB) {
 	p := s.fit(t, s.data)
 	has := estimator.OutputsOf(p)
-	if has.Has.Has(estimator.Scores) != (len(has.Classes) >= 2) {
-		t.Errorf("%d classes, and scores: %v", len(has.Classes), has.Has.Has(estimator.Scores))
+	if has.Has.Has(estimator.OutputScores) != (len(has.Classes) >= 2) {
+		t.Errorf("%d classes, and scores: %v", len(has.Classes), has.Has.Has(estimator.OutputScores))
 	}
 	all, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := estimator.Output(0)
-	for output := estimator.Values; output <= estimator.AnomalyScores && output != 0; output <<= 1 {
+	for output := estimator.OutputValues; output <= estimator.OutputAnomalyScores && output != 0; output <<= 1 {
 		one, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{Outputs: output})
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +113,7 @@ func (s *suite) outputs(t testing.TB) {
 func (s *suite) nested(t testing.TB) {
 	p := s.fit(t, s.data)
 	has := estimator.OutputsOf(p).Has
-	hasIntervals, hasSets := has.Has(estimator.Intervals), has.Has(estimator.Sets)
+	hasIntervals, hasSets := has.Has(estimator.OutputIntervals), has.Has(estimator.OutputSets)
 	if !hasIntervals && !hasSets {
 		t.Skip("it says not how sure it is")
 	}
@@ -121,7 +122,7 @@ func (s *suite) nested(t testing.TB) {
 	var within *mat.Dense
 	for _, level := range []float64{0.3, 0.5, 0.8} {
 		all, err := estimator.Predict(context.Background(), p, s.probe,
-			estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
+			estimator.Request{Outputs: estimator.OutputIntervals | estimator.OutputSets, Level: level})
 		if hasIntervals {
 			lower, upper := all.Lower, all.Upper
 			if err != nil || len(lower) != n || len(upper) != n {
@@ -312,7 +313,7 @@ func (l cancelingStream) Blocks(ctx context.Context, yield func(block datasets.S
 }
 
 // record returns the state of p, or skips the test where p has none.
-func record(t testing.TB, p estimator.Predictor) *model.Archive {
+func record(t testing.TB, p estimator.Predictor) *archive.Archive {
 	t.Helper()
 	v, ok := p.(model.Stateful)
 	if !ok {
@@ -331,9 +332,9 @@ func zero(p estimator.Predictor) estimator.Predictor {
 }
 
 // clone returns a deep copy of the archive.
-func clone(t testing.TB, a *model.Archive) *model.Archive {
+func clone(t testing.TB, a *archive.Archive) *archive.Archive {
 	t.Helper()
-	out := &model.Archive{Scalars: maps.Clone(a.Scalars)}
+	out := &archive.Archive{Scalars: maps.Clone(a.Scalars)}
 	var file bytes.Buffer
 	if err := gob.NewEncoder(&file).Encode(a.Arrays); err != nil {
 		t.Fatal(err)
@@ -380,7 +381,7 @@ func (s *suite) damaged(t testing.TB) {
 	skipIfShort(t)
 	p := s.fit(t, s.data)
 	whole := record(t, p)
-	try := func(what string, harm func(a *model.Archive)) {
+	try := func(what string, harm func(a *archive.Archive)) {
 		a := clone(t, whole)
 		harm(a)
 		q := zero(p)
@@ -393,23 +394,23 @@ func (s *suite) damaged(t testing.TB) {
 		}
 	}
 	for name := range whole.Scalars {
-		try(name+" missing", func(a *model.Archive) { delete(a.Scalars, name) })
+		try(name+" missing", func(a *archive.Archive) { delete(a.Scalars, name) })
 		for _, v := range []any{true, "other", -1.0, 1e300, []string{}, []string{"one"}, nil} {
-			try(fmt.Sprintf("%s = %v", name, v), func(a *model.Archive) { a.Scalars[name] = v })
+			try(fmt.Sprintf("%s = %v", name, v), func(a *archive.Archive) { a.Scalars[name] = v })
 		}
 	}
 	for name, array := range whole.Arrays {
-		try(name+" missing", func(a *model.Archive) { delete(a.Arrays, name) })
-		try(name+" empty", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: make([]int, len(array.Shape))} })
-		try(name+" flat", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: []int{1}, Floats: []float64{1}} })
-		try(name+" square", func(a *model.Archive) {
-			a.Arrays[name] = model.Array{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}}
+		try(name+" missing", func(a *archive.Archive) { delete(a.Arrays, name) })
+		try(name+" empty", func(a *archive.Archive) { a.Arrays[name] = archive.Array{Shape: make([]int, len(array.Shape))} })
+		try(name+" flat", func(a *archive.Archive) { a.Arrays[name] = archive.Array{Shape: []int{1}, Floats: []float64{1}} })
+		try(name+" square", func(a *archive.Archive) {
+			a.Arrays[name] = archive.Array{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}}
 		})
-		try(name+" of integers", func(a *model.Archive) {
-			a.Arrays[name] = model.Array{Shape: array.Shape, Ints: make([]int64, size(array.Shape))}
+		try(name+" of integers", func(a *archive.Archive) {
+			a.Arrays[name] = archive.Array{Shape: array.Shape, Ints: make([]int64, size(array.Shape))}
 		})
-		try(name+" not numbers", func(a *model.Archive) { spoil(a.Arrays[name].Floats) })
-		try(name+" without its last row", func(a *model.Archive) { a.Arrays[name] = shortened(array) })
+		try(name+" not numbers", func(a *archive.Archive) { spoil(a.Arrays[name].Floats) })
+		try(name+" without its last row", func(a *archive.Archive) { a.Arrays[name] = shortened(array) })
 	}
 }
 
@@ -422,13 +423,13 @@ func size(shape []int) int {
 }
 
 // shortened returns an array of floats without its last row.
-func shortened(a model.Array) model.Array {
+func shortened(a archive.Array) archive.Array {
 	if len(a.Floats) == 0 || a.Shape[0] == 0 {
 		return a
 	}
 	shape := slices.Clone(a.Shape)
 	shape[0]--
-	return model.Array{Shape: shape, Floats: a.Floats[:size(shape)]}
+	return archive.Array{Shape: shape, Floats: a.Floats[:size(shape)]}
 }
 
 // badInputs checks that invalid inputs of a prediction return an error that locates them.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 )
 
 // groupBy groups the indices of the candidates by key, in order of first appearance. If key returns
@@ -121,7 +122,7 @@ func deduplicate(candidates []batch.Candidate) (of, distinct []int) {
 	for i, c := range candidates {
 		values[i] = c
 	}
-	of = batch.Keys(values)
+	of = specs.Keys(values)
 	for i, first := range of {
 		if of[i] = of[first]; first == i {
 			of[i], distinct = len(distinct), append(distinct, i)

@@ -47,8 +47,8 @@ func NewCalibrated(inner estimator.Estimator) Calibrated {
 
 // Params declares the method, the number of folds, and the parameters of the estimator.
 func (s *Calibrated) Params(l *param.List) {
-	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
-	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
+	l.Choice(&s.Method, "method", "calibration method", calibration.Methods...)
+	declareFolds(l, &s.Folds, "number of folds for out-of-fold scores; 0: leave-one-out if it has a closed form, else 5")
 	l.Child("estimator", &s.Estimator)
 }
 
@@ -114,7 +114,7 @@ type fittedCalibrated struct {
 
 // Outputs returns values, scores and probabilities.
 func (f *fittedCalibrated) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities,
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputScores | estimator.OutputProbabilities,
 		Classes: slices.Clone(f.classes)}
 }
 
@@ -122,7 +122,7 @@ func (f *fittedCalibrated) Outputs() estimator.Outputs {
 // classes, or the probabilities of more.
 func (f *fittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,
 	error) {
-	scores, err := estimator.Predict(ctx, f.inner, X, estimator.Request{Outputs: estimator.Scores})
+	scores, err := estimator.Predict(ctx, f.inner, X, estimator.Request{Outputs: estimator.OutputScores})
 	if err != nil {
 		return scores, Calibrated{}.named(err)
 	}

@@ -53,7 +53,7 @@ func (s Ensemble) FitBatch(ctx context.Context, b batch.Job) (shared []string, e
 
 var (
 	errStackingLeaveOneOut = errors.New("weights found by stacking would be others without each row; use k folds")
-	errEnsembleGCV         = errors.New("generalised cross-validation is not for a mean of models; use loo or k folds")
+	errEnsembleGCV         = errors.New("generalized cross-validation is not for a mean of models; use loo or k folds")
 )
 
 // batchMembers are the members, for a batch that they can do.

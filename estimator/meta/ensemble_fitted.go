@@ -31,9 +31,9 @@ func newFittedEnsemble(cols int, members []FittedMember, sizes []float64) (*Fitt
 
 // setOutputs determines the outputs common to all members.
 func (f *FittedEnsemble) setOutputs() error {
-	first, has := f.members[0], estimator.Values|estimator.Targets|estimator.Scores
+	first, has := f.members[0], estimator.OutputValues|estimator.OutputTargets|estimator.OutputScores
 	if f.sizes == nil {
-		has |= estimator.Probabilities
+		has |= estimator.OutputProbabilities
 	}
 	classes := classesOf(first.Predictor)
 	for _, m := range f.members {
@@ -53,7 +53,7 @@ func (f *FittedEnsemble) setOutputs() error {
 
 // combinedOutputs are the outputs that an ensemble requests from its members.
 var combinedOutputs = estimator.Request{
-	Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities,
+	Outputs: estimator.OutputValues | estimator.OutputTargets | estimator.OutputScores | estimator.OutputProbabilities,
 }
 
 // Combined returns the members with their weights.

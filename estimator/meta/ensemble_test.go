@@ -136,7 +136,7 @@ func TestStackingExcludesUselessMembers(t *testing.T) {
 	if err != nil || all.Targets.RawMatrix().Cols != 2 {
 		t.Errorf("%v targets, %v", all.Targets, err)
 	}
-	if has := estimator.OutputsOf(f).Has; has != estimator.Values|estimator.Targets {
+	if has := estimator.OutputsOf(f).Has; has != estimator.OutputValues|estimator.OutputTargets {
 		t.Errorf("an ensemble of regressions of two targets has the outputs %b", has)
 	}
 }
@@ -317,7 +317,7 @@ func (o of) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 }
 
 func (of) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Targets}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputTargets}
 }
 
 func (o of) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
@@ -349,7 +349,7 @@ func TestStackingScalesTargets(t *testing.T) {
 func TestEnsembleCapabilities(t *testing.T) {
 	data := overlapping(1, 60)
 	probable := func(members ...estimator.Estimator) bool {
-		return estimator.OutputsOf(fittedEnsemble(t, ensemble(members...), data)).Has.Has(estimator.Probabilities)
+		return estimator.OutputsOf(fittedEnsemble(t, ensemble(members...), data)).Has.Has(estimator.OutputProbabilities)
 	}
 	if !probable(estimator.NewLogistic(), calibrated("sigmoid", 3, estimator.NewSVM())) {
 		t.Error("probabilistic members have none together")

@@ -48,7 +48,7 @@ func ExampleCalibrated() {
 		log.Fatal(err)
 	}
 	all, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 2, []float64{5.5, 2.2}),
-		estimator.Request{Outputs: estimator.Probabilities})
+		estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func ExampleIntervals() {
 	}
 	fmt.Printf("week 10: %.1f, between %.1f and %.1f\n", all.Values[0], all.Lower[0], all.Upper[0])
 	wider, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 1, []float64{10}),
-		estimator.Request{Outputs: estimator.Intervals, Level: 0.9})
+		estimator.Request{Outputs: estimator.OutputIntervals, Level: 0.9})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -82,10 +82,10 @@ func NewIntervals(inner estimator.Estimator) Intervals {
 // Params declares the method with its numbers, and the parameters of the model, below of.
 func (s *Intervals) Params(l *param.List) {
 	between := param.Range{Low: 0, High: 1, LowOpen: true, HighOpen: true}
-	l.Choice(&s.Method, "method", "way to the intervals; of classes always split", conformal.Methods...)
-	l.Float(&s.Level, "level", "probability that a new target is in its interval, or a class in its set", between)
+	l.Choice(&s.Method, "method", "method; always split for classes", conformal.Methods...)
+	l.Float(&s.Level, "level", "probability that an interval contains a new target, or a set the class", between)
 	l.Float(&s.Calibration, "calibration",
-		"share of the rows that split and cqr do not learn from, to see residuals of new rows", between)
+		"share of the rows that split and cqr hold out for calibration", between)
 	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the model's own standard deviation")
 	l.String(&s.Group, "group", "column whose values have a calibration each, of split, cqr and sets")
 	l.Seed(&s.Seed, "seed", "seed of the choice of these rows")
@@ -97,7 +97,7 @@ func (s Intervals) Requirements() []datasets.Requirement {
 	if s.Group == "" {
 		return nil
 	}
-	return []datasets.Requirement{{Constraint: datasets.NamedColumn, Name: s.Group, Reason: "calibrates by it"}}
+	return []datasets.Requirement{{Constraint: datasets.RequireNamedColumn, Name: s.Group, Reason: "calibrates by it"}}
 }
 
 func (s Intervals) named(err error) error { return wrapError("intervals", err) }
@@ -220,7 +220,7 @@ func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predi
 	if s.Group != "" {
 		return nil, errGroupMethod(s.Method)
 	}
-	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
+	if !estimator.OutputsOf(fitted).Has.Has(estimator.OutputStd) {
 		return nil, errNoStd
 	}
 	return &fittedIntervals{wrapper: wrapper{cols, fitted}, method: "normal", level: s.Level}, nil

@@ -43,7 +43,7 @@ func (f *fittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 // Outputs returns the outputs of the inner model and intervals.
 func (f *fittedIntervals) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)
-	out.Has |= estimator.Intervals
+	out.Has |= estimator.OutputIntervals
 	return out
 }
 
@@ -59,7 +59,7 @@ func (f *fittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want es
 func (f *fittedIntervals) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	none := estimator.Prediction{}
-	if !want.Wants(estimator.Intervals) {
+	if !want.Wants(estimator.OutputIntervals) {
 		return estimator.Predict(ctx, f.inner, X, want)
 	}
 	level := f.level
@@ -70,9 +70,9 @@ func (f *fittedIntervals) predict(ctx context.Context, X mat.Matrix, want estima
 		return none, err
 	}
 	if want.Outputs != 0 {
-		want.Outputs |= estimator.Values | estimator.Targets
-		if want.Outputs &^= estimator.Intervals; f.normalized || f.method == "normal" {
-			want.Outputs |= estimator.Std
+		want.Outputs |= estimator.OutputValues | estimator.OutputTargets
+		if want.Outputs &^= estimator.OutputIntervals; f.normalized || f.method == "normal" {
+			want.Outputs |= estimator.OutputStd
 		}
 	}
 	pred, err := estimator.Predict(ctx, f.inner, X, want)
@@ -280,7 +280,7 @@ func (f *fittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, erro
 // Outputs returns the outputs of the inner classifier and sets.
 func (f *fittedSets) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)
-	out.Has |= estimator.Sets
+	out.Has |= estimator.OutputSets
 	return out
 }
 
@@ -295,7 +295,7 @@ func (f *fittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimat
 
 func (f *fittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	none := estimator.Prediction{}
-	if !want.Wants(estimator.Sets) {
+	if !want.Wants(estimator.OutputSets) {
 		return estimator.Predict(ctx, f.inner, X, want)
 	}
 	level := f.level
@@ -307,8 +307,8 @@ func (f *fittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.R
 		return none, err
 	}
 	if want.Outputs != 0 {
-		if want.Outputs |= estimator.Values | estimator.Scores; f.probable {
-			want.Outputs |= estimator.Probabilities
+		if want.Outputs |= estimator.OutputValues | estimator.OutputScores; f.probable {
+			want.Outputs |= estimator.OutputProbabilities
 		}
 	}
 	pred, err := estimator.Predict(ctx, f.inner, X, want)

@@ -274,9 +274,9 @@ func (s Intervals) largestGroups(rows datasets.Set) (fold datasets.Fold) {
 
 // calibrate adds the conformal scores of each target of calibration rows.
 func (f *fittedIntervals) calibrate(ctx context.Context, others datasets.Set) error {
-	want := estimator.Values | estimator.Targets
+	want := estimator.OutputValues | estimator.OutputTargets
 	if f.normalized {
-		want |= estimator.Std
+		want |= estimator.OutputStd
 	}
 	pred, err := estimator.Predict(ctx, f.inner, others.X, estimator.Request{Outputs: want})
 	if err != nil {
@@ -362,7 +362,7 @@ func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estima
 // calibrate adds the nonconformity scores of the true classes.
 func (f *fittedSets) calibrate(ctx context.Context, others datasets.Set) error {
 	pred, err := estimator.Predict(ctx, f.inner, others.X,
-		estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
+		estimator.Request{Outputs: estimator.OutputScores | estimator.OutputProbabilities})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
 	"github.com/bochner-ml/bochner/kernel"
@@ -349,7 +350,7 @@ func TestIntervalsOfAnyLevel(t *testing.T) {
 	target := meta.NewTarget(intervals("jackknife_plus", estimator.NewRidge()))
 	p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(target), data)
 	at := func(p estimator.Predictor, X mat.Matrix, level float64) (estimator.Prediction, error) {
-		return estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
+		return estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.OutputIntervals | estimator.OutputSets, Level: level})
 	}
 	all, err := estimator.Predict(ctx, p, data.X, estimator.Request{})
 	if err != nil {
@@ -385,8 +386,8 @@ func TestIntervalsOfAnyLevel(t *testing.T) {
 	}
 	sets := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(intervals("auto", estimator.NewLogistic())),
 		overlapping(1, 200))
-	if has := estimator.OutputsOf(sets).Has; !has.Has(estimator.Sets) || has.Has(estimator.Intervals) ||
-		estimator.OutputsOf(p).Has.Has(estimator.Sets) {
+	if has := estimator.OutputsOf(sets).Has; !has.Has(estimator.OutputSets) || has.Has(estimator.OutputIntervals) ||
+		estimator.OutputsOf(p).Has.Has(estimator.OutputSets) {
 		t.Error("a model has both intervals and sets")
 	}
 	size := 0.0
@@ -416,7 +417,7 @@ func (k known) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 
 type knows struct{ estimator.Predictor }
 
-func (knows) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.Std} }
+func (knows) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.OutputStd} }
 
 func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
 	err error) {
@@ -473,7 +474,7 @@ func (both) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 }
 
 func (both) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Targets | estimator.Std}
+	return estimator.Outputs{Has: estimator.OutputTargets | estimator.OutputStd}
 }
 
 func (both) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
@@ -630,22 +631,22 @@ func TestForgedIntervals(t *testing.T) {
 	for _, c := range []struct {
 		spec  estimator.Estimator
 		data  datasets.Set
-		forge func(a *model.Archive)
+		forge func(a *archive.Archive)
 		want  string
 	}{
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["method"] = "normal" },
+		{intervals("split", estimator.NewRidge()), numbers, func(a *archive.Archive) { a.Scalars["method"] = "normal" },
 			"no standard deviations"},
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["normalized"] = true },
+		{intervals("split", estimator.NewRidge()), numbers, func(a *archive.Archive) { a.Scalars["normalized"] = true },
 			"no standard deviations"},
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) {
+		{intervals("split", estimator.NewRidge()), numbers, func(a *archive.Archive) {
 			r := a.Arrays["residuals"]
 			r.Shape, r.Floats = []int{r.Shape[0], 2}, append(slices.Clip(r.Floats), r.Floats...)
 			a.Arrays["residuals"] = r
 		}, "of other targets"},
-		{byGroup("cqr", estimator.NewQuantileRegression(), 0), noisyGroups(8, 200), func(a *model.Archive) {
+		{byGroup("cqr", estimator.NewQuantileRegression(), 0), noisyGroups(8, 200), func(a *archive.Archive) {
 			a.Scalars["group"] = 7.0
 		}, "no column of the groups"},
-		{intervals("split", estimator.NewSVM()), classes, func(a *model.Archive) { a.Scalars["probabilities"] = true },
+		{intervals("split", estimator.NewSVM()), classes, func(a *archive.Archive) { a.Scalars["probabilities"] = true },
 			"other outputs"},
 	} {
 		fitted, err := c.spec.Fit(context.Background(), c.data)

@@ -57,7 +57,7 @@ func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (f
 	if fitted, err = guard.NotNil(of.Fit(ctx, data)); err != nil {
 		return nil, nil, nil, err
 	}
-	if !estimator.OutputsOf(fitted).Has.Has(estimator.Scores) {
+	if !estimator.OutputsOf(fitted).Has.Has(estimator.OutputScores) {
 		return nil, nil, nil, errNoScores
 	}
 	found := make([]outOfFold, 1)

@@ -67,9 +67,9 @@ func NewTarget(inner estimator.Estimator) Target {
 
 // Params declares the transform, its exponent, smear, limits, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {
-	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", monotone.Kinds...)
-	l.Float(&s.Exponent, "exponent", "exponent of power", param.Positive)
-	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals, instead of the median")
+	l.Choice(&s.Transform, "transform", "transformation of the targets", monotone.Kinds...)
+	l.Float(&s.Exponent, "exponent", "exponent of power", param.Positive())
+	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals (smearing) instead of the median")
 	l.Choice(&s.Limits, "limits", "whether predictions stay in the range of the training targets; auto: where that "+
 		"lowers cross-validated squared errors", "none", "range", "auto")
 	l.Unlisted("limits", "")
@@ -283,7 +283,7 @@ type fittedTarget struct {
 
 // Predict returns the first target of each row of X.
 func (f *fittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictFull(ctx, X, estimator.Request{Outputs: estimator.Values})
+	all, err := f.PredictFull(ctx, X, estimator.Request{Outputs: estimator.OutputValues})
 	return all.Values, err
 }
 
@@ -294,7 +294,7 @@ func (f *fittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(
 func (f *fittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	if want.Outputs != 0 { // transforming a deviation back needs the mean
-		want.Outputs |= estimator.Values | estimator.Targets
+		want.Outputs |= estimator.OutputValues | estimator.OutputTargets
 	}
 	all, err := estimator.Predict(ctx, f.inner, X, want)
 	if err == nil {

@@ -123,7 +123,7 @@ func (n normal) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return mat.Col(nil, 0, X), nil
 }
 
-func (normal) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.Std} }
+func (normal) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.OutputStd} }
 
 func (n normal) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
 	err error) {
@@ -155,7 +155,7 @@ func TestTargetTransformsDeviations(t *testing.T) {
 		}
 	}
 	p, err := target("log", normal{0.3}).Fit(context.Background(), data)
-	if err != nil || !estimator.OutputsOf(p).Has.Has(estimator.Std) {
+	if err != nil || !estimator.OutputsOf(p).Has.Has(estimator.OutputStd) {
 		t.Errorf("%v: the deviation of the model within is not found", err)
 	}
 }

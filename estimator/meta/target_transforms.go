@@ -78,7 +78,7 @@ func (s Target) chooseLimits(ctx context.Context, data datasets.Set, learned tra
 		f, test := fitted.(*fittedTarget), data.Select(fold.Test)
 		// The values of the inner model, as the unlimited prediction may be too large to be a number.
 		pred, err := estimator.Predict(ctx, f.inner, test.X,
-			estimator.Request{Outputs: estimator.Values | estimator.Targets})
+			estimator.Request{Outputs: estimator.OutputValues | estimator.OutputTargets})
 		if err != nil {
 			return err
 		}

@@ -62,11 +62,11 @@ func NewThreshold(inner estimator.Estimator) Threshold {
 
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
 func (s *Threshold) Params(l *param.List) {
-	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, the cost "+
-		"where there is one, f1 of each of several labels")
+	l.String(&s.Score, "score", "metric of predicted classes to optimize; auto: balanced_accuracy, the cost if it "+
+		"is given, f1 of each of several labels")
 	l.Check("score", s.checkScore)
-	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
-	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
+	l.Value(&s.Costs, "cost", "cost of each kind of error, instead of a score")
+	declareFolds(l, &s.Folds, "number of folds for out-of-fold scores; 0: leave-one-out if it has a closed form, else 5")
 	l.Child("estimator", &s.Estimator)
 }
 
@@ -86,7 +86,7 @@ func (s *Threshold) checkScore() error {
 	case m.Task != datasets.Classification:
 		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task),
 			Hint: "take " + suggest.Alternatives(decisive())}
-	case m.Requires != metrics.Predictions:
+	case m.Requires != metrics.RequiresPredictions:
 		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name,
 			m.Requires), Hint: "take " + suggest.Alternatives(decisive())}
 	case s.Costs.defined():
@@ -99,7 +99,7 @@ func (s *Threshold) checkScore() error {
 // decisive returns the metrics of predicted classes.
 func decisive() (names []string) {
 	for _, m := range metrics.All() {
-		if m.Task == datasets.Classification && m.Requires == metrics.Predictions {
+		if m.Task == datasets.Classification && m.Requires == metrics.RequiresPredictions {
 			names = append(names, m.Name)
 		}
 	}
@@ -213,7 +213,7 @@ func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 		return nil, s.named(err)
 	}
 	rule := learned.(decision)
-	if rule.costs != nil && !estimator.OutputsOf(fitted).Has.Has(estimator.Probabilities) {
+	if rule.costs != nil && !estimator.OutputsOf(fitted).Has.Has(estimator.OutputProbabilities) {
 		return nil, s.named(errNoProbabilities)
 	}
 	return &FittedThreshold{wrapper: wrapper{data.Cols(), fitted}, classes: classes, rule: rule}, nil

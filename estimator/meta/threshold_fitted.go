@@ -193,7 +193,7 @@ func (f *FittedThreshold) WithoutThreshold() (inner estimator.Predictor, thresho
 // Outputs returns the outputs of the inner classifier.
 func (f *FittedThreshold) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)
-	out.Has, out.Classes = out.Has|estimator.Scores, slices.Clone(f.classes)
+	out.Has, out.Classes = out.Has|estimator.OutputScores, slices.Clone(f.classes)
 	return out // with the labels of the inner classifier, if any
 }
 
@@ -203,7 +203,7 @@ func (f *FittedThreshold) Outputs() estimator.Outputs {
 func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	if want.Outputs != 0 {
-		want.Outputs |= estimator.Values | estimator.Scores | estimator.Probabilities
+		want.Outputs |= estimator.OutputValues | estimator.OutputScores | estimator.OutputProbabilities
 	}
 	pred, err := estimator.Predict(ctx, f.inner, X, want)
 	if err != nil {
@@ -220,7 +220,7 @@ func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want es
 
 // Predict returns the code of the class of each row of X.
 func (f *FittedThreshold) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictFull(ctx, X, estimator.Request{Outputs: estimator.Values})
+	all, err := f.PredictFull(ctx, X, estimator.Request{Outputs: estimator.OutputValues})
 	return all.Values, err
 }
 
@@ -237,7 +237,7 @@ func (f *FittedThreshold) State(s *model.State) {
 	if s.Restoring() && s.Err() == nil {
 		has := estimator.OutputsOf(f.inner)
 		s.Require(len(has.Classes) == len(f.classes), "the model within is of other classes")
-		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.Probabilities),
+		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.OutputProbabilities),
 			"the model within knows no probabilities")
 	}
 }

@@ -139,7 +139,7 @@ func (f *FittedThreshold) labelState(s *model.State) {
 	}
 	has := estimator.OutputsOf(f.inner)
 	s.Require(len(f.labels) >= 2 && slices.Equal(has.Labels, f.labels), "the inner model must have the same labels")
-	s.Require(!f.rule.probable || has.Has.Has(estimator.Probabilities), "the inner model must have probabilities")
+	s.Require(!f.rule.probable || has.Has.Has(estimator.OutputProbabilities), "the inner model must have probabilities")
 	s.Require(len(cuts) == len(f.labels) && len(best) == len(cuts) && len(usual) == len(cuts),
 		"there must be one threshold for each label")
 	s.Require(!slices.ContainsFunc(cuts, func(v float64) bool { return v-v != 0 }), "thresholds must be finite")

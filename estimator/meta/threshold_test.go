@@ -125,7 +125,7 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 	data := rare(1, 140)
 	var names []string
 	for _, m := range metrics.All() {
-		if m.Task == datasets.Classification && m.Requires == metrics.Predictions {
+		if m.Task == datasets.Classification && m.Requires == metrics.RequiresPredictions {
 			names = append(names, m.Name, "neg_"+m.Name)
 		}
 	}

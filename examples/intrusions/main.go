@@ -37,7 +37,7 @@ func main() {
 	rows := flag.String("rows", "", "folder to write the prepared rows to, for peers.py")
 	features := flag.Int("features", 500, "number of random features")
 	gamma := flag.Float64("gamma", 1, "width parameter of the kernel")
-	nu := flag.Float64("nu", 0.01, "share of the training rows that may lie outside")
+	nu := flag.Float64("nu", 0.01, "maximum share of training rows that are anomalies")
 	flag.Parse()
 	if err := run(context.Background(), *folder, *rows, *features, *gamma, *nu); err != nil {
 		log.Fatal(err)

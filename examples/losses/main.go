@@ -113,7 +113,7 @@ func coverage(ctx context.Context, method string, train, test datasets.Set) (sha
 	if err != nil {
 		return 0, 0, err
 	}
-	got, err := estimator.Predict(ctx, fitted, test.X, estimator.Request{Outputs: estimator.Intervals, Level: 0.9})
+	got, err := estimator.Predict(ctx, fitted, test.X, estimator.Request{Outputs: estimator.OutputIntervals, Level: 0.9})
 	if err != nil {
 		return 0, 0, err
 	}

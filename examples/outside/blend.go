@@ -36,7 +36,7 @@ func NewBlend(parts ...transformer.Fitter) Blend { return Blend{Parts: pipeline.
 
 // Params declares the weights, and the parameters of the parts below their names.
 func (b *Blend) Params(l *param.List) {
-	l.Floats(&b.Weights, "weights", "what the features of each part are multiplied by; none stands for 1", param.Positive)
+	l.Floats(&b.Weights, "weights", "what the features of each part are multiplied by; none stands for 1", param.Positive())
 	l.Check("weights", func() error {
 		if n := len(b.Weights); n != 0 && n != len(b.Parts) {
 			return fmt.Errorf("%d numbers, one for each part", len(b.Parts))
@@ -91,7 +91,7 @@ func (b Blend) Cost(shape datasets.Shape) datasets.Cost {
 }
 
 func (b Blend) check() error {
-	if err := errors.Join(param.Check(b), pipeline.CheckChildren(b)); err != nil {
+	if err := errors.Join(param.Check(b), b.Holds().Check(b.Children())); err != nil {
 		return err
 	}
 	if len(b.Parts) == 0 {

@@ -40,9 +40,9 @@ func NewExpectile() Expectile { return Expectile{Tau: 0.5, Alpha: 1, Tol: 1e-9, 
 // Params declares tau, alpha, tol and max_iter.
 func (s *Expectile) Params(l *param.List) {
 	l.Float(&s.Tau, "tau", "which expectile, ½ for the mean", param.Within(0, 1))
-	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.Positive)
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.Positive())
 	l.Complexity("alpha", param.MorePenalty)
-	l.Float(&s.Tol, "tol", "change of a coefficient at which it is done", param.Positive)
+	l.Float(&s.Tol, "tol", "change of a coefficient at which it is done", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "passes over the rows at most", param.AtLeast(1))
 }
 
@@ -58,7 +58,7 @@ func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Expectile) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
+	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedExpectile].
@@ -309,7 +309,7 @@ func (f *FittedExpectile) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 
 // Outputs returns values and standard deviations.
 func (f *FittedExpectile) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Std}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputStd}
 }
 
 // PredictFull returns the expectile at each row of X, and the root mean square of the training residuals as the

@@ -174,7 +174,7 @@ func TestTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if has := estimator.OutputsOf(fitted); !slices.Equal(has.Classes, []string{"minus", "plus"}) ||
-		!has.Has.Has(estimator.Probabilities) {
+		!has.Has.Has(estimator.OutputProbabilities) {
 		t.Error("the classes or probabilities of a search within are not found")
 	}
 	state, err := model.Record(fitted.(*FittedTrimmed)) // of which the choice of the search is kept
@@ -228,8 +228,8 @@ func TestYAML(t *testing.T) {
 	for path, want := range map[string]any{
 		"blend.polynomial.features": 4, "blend.cubic.polynomial.degree": 3, "trimmed.share": 0.2,
 		"trimmed.model.polynomial.features": 6, "trimmed.model.expectile.tau": 0.3,
-		"blend.cubic.polynomial.seed":   int(pipeline.DeriveSeed(7, "blend.cubic.polynomial")),
-		"trimmed.model.polynomial.seed": int(pipeline.DeriveSeed(7, "trimmed.model.polynomial")),
+		"blend.cubic.polynomial.seed":   6724412458361331,
+		"trimmed.model.polynomial.seed": 7652965485769151,
 	} {
 		if got, err := param.Get(p, path); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %v, want %v (%v)", path, got, want, err)

@@ -44,7 +44,7 @@ func (s *Polynomial) Params(l *param.List) {
 	l.Complexity("features", param.MoreUnits)
 	l.Int(&s.Degree, "degree", "degree of the kernel", param.Between(1, 10))
 	l.Complexity("degree", param.MoreUnits)
-	l.Float(&s.Scale, "scale", "what inner products are multiplied by", param.Positive)
+	l.Float(&s.Scale, "scale", "what inner products are multiplied by", param.Positive())
 	l.Seed(&s.Seed, "seed", "seed of the signs")
 }
 
@@ -59,7 +59,7 @@ func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Polynomial) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
+	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
 }
 
 // InferOutput promises complete numbers.

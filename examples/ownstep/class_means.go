@@ -115,7 +115,7 @@ type FittedClassMeans struct {
 
 // Outputs returns values and scores.
 func (f *FittedClassMeans) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores, Classes: slices.Clone(f.classes)}
+	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputScores, Classes: slices.Clone(f.classes)}
 }
 
 // Predict returns the code of the class with the largest score for each row.

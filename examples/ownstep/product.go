@@ -32,7 +32,7 @@ func NewProduct(parts ...transformer.Fitter) Product {
 
 // Params declares the scale, and the parameters of the parts below their names.
 func (p *Product) Params(l *param.List) {
-	l.Float(&p.Scale, "scale", "what every feature is multiplied by", param.Positive)
+	l.Float(&p.Scale, "scale", "what every feature is multiplied by", param.Positive())
 	p.Parts = append([]pipeline.Step(nil), p.Parts...)
 	pipeline.DeclareSteps(l, p.Parts)
 }
@@ -107,7 +107,7 @@ func (p Product) FitSource(ctx context.Context, data datasets.Source) (transform
 
 func (p Product) fit(ctx context.Context, fit func(part transformer.Fitter) (transformer.Transformer,
 	error)) (transformer.Transformer, error) {
-	if err := errors.Join(param.Check(p), pipeline.CheckChildren(p)); err != nil {
+	if err := errors.Join(param.Check(p), p.Holds().Check(p.Children())); err != nil {
 		return nil, fmt.Errorf("product: %w", err)
 	}
 	if len(p.Parts) == 0 {

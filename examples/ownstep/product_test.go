@@ -69,8 +69,8 @@ func TestProductAsYAML(t *testing.T) {
 	}
 	for path, want := range map[string]any{
 		"product.scale": 2.0, "product.sharp.kernel": "laplacian", "again.scaled.rff.features": 2,
-		"product.rff.seed":      int(pipeline.DeriveSeed(7, "product.rff")),
-		"again.scaled.rff.seed": int(pipeline.DeriveSeed(7, "again.scaled.rff")),
+		"product.rff.seed":      2922109686539302,
+		"again.scaled.rff.seed": 8397958435644328,
 	} {
 		if got, err := param.Get(p, path); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %v, want %v (%v)", path, got, want, err)

@@ -28,7 +28,7 @@ func NewSignedLog() SignedLog { return SignedLog{Strength: 1} }
 
 // Params declares strength.
 func (s *SignedLog) Params(l *param.List) {
-	l.Float(&s.Strength, "strength", "how strongly long tails are pulled in", param.Positive)
+	l.Float(&s.Strength, "strength", "how strongly long tails are pulled in", param.Positive())
 }
 
 // Fit computes the mean of |x| in each column; it returns a [*FittedSignedLog].

@@ -46,7 +46,7 @@ func NewExplanation(e result.Explanation) (Page, error) {
 // explanationSummary states how to read the values.
 func explanationSummary(e result.Explanation, n int) string {
 	how := "The values are exact."
-	if e.Method == inspection.Sampling {
+	if e.Method == inspection.MethodSampling {
 		how = "The values are sampled, because " + e.Reason + "."
 		if e.Reason == "" {
 			how = "The values are sampled."

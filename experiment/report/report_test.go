@@ -101,7 +101,7 @@ func parsed(t *testing.T, page string) (elements []xml.StartElement) {
 
 // explained returns Shapley values of 40 rows for three classes.
 func explained(name string) inspection.ShapleyValues {
-	v := inspection.ShapleyValues{Method: inspection.Exact, Output: "decision", Inputs: []string{name, "b"},
+	v := inspection.ShapleyValues{Method: inspection.MethodExact, Output: "decision", Inputs: []string{name, "b"},
 		Background: 10, Data: []inspection.InputValues{{Categories: []string{name, "u"}}, {}}}
 	v.Outputs = []inspection.ShapleyOutput{{Name: name}, {Name: "no"}, {Name: "third"}}
 	for i := range 40 {

@@ -36,7 +36,6 @@ type Result struct {
 		Train string `json:"train,omitempty"`
 		Test  string `json:"test,omitempty"`
 	} `json:"data_sha256"`
-	MLflow   *Logged  `json:"mlflow,omitempty"`
 	Warnings []string `json:"warnings"`
 
 	// Files are the output files, in the order of writing.
@@ -45,13 +44,6 @@ type Result struct {
 	// Spec is the experiment as YAML with all defaults. Diagram draws the chosen pipeline.
 	Spec    string `json:"-"`
 	Diagram string `json:"-"`
-}
-
-// Logged is a run on an MLflow server.
-type Logged struct {
-	Experiment string `json:"experiment_id"`
-	Run        string `json:"run_id"`
-	URL        string `json:"url"` // of the run's page
 }
 
 // InitialModel is the model whose training a run has continued.

@@ -434,3 +434,17 @@ func zero[T Float](c View[T]) {
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// MulThin computes c = a·b or c = aᵀ·b, as a product with a vector if b has one column.
+func MulThin[T Float](c, a, b View[T], transposed bool) {
+	switch {
+	case b.Cols == 1 && transposed:
+		MulVecT(c.Data[:a.Cols], a, b.Data[:a.Rows], false)
+	case b.Cols == 1:
+		MulVec(c.Data[:a.Rows], a, b.Data[:a.Cols], false)
+	case transposed:
+		Mul(c, a.T(), b, false)
+	default:
+		Mul(c, a, b, false)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -20,16 +21,16 @@ import (
 )
 
 // sealed writes the model's state after harm was done to it, with checksums that are right.
-func sealed(t *testing.T, m *modelfile.Model, harm func(h *model.Header, a *model.Archive)) []byte {
+func sealed(t *testing.T, m *modelfile.Model, harm func(h *archive.Header, a *archive.Archive)) []byte {
 	t.Helper()
 	file := bytesOf(t, m)
-	h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
+	h, a, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	harm(&h, a)
 	var b bytes.Buffer
-	if err := model.Write(&b, h, a); err != nil {
+	if err := archive.Write(&b, h, a); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -78,7 +79,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 		{modelOf(pipeline.NewUnion(hashed)), map[string]any{"steps/union/union/parts": slices.Repeat([]string{"binning"},
 			100000)}, "not distinct"},
 	} {
-		file := sealed(t, c.m, func(_ *model.Header, a *model.Archive) {
+		file := sealed(t, c.m, func(_ *archive.Header, a *archive.Archive) {
 			for path, v := range c.set {
 				if a.Scalars[path] == nil {
 					t.Errorf("there is no %s among %v", path, slices.Sorted(keysOf(a.Scalars)))
@@ -162,11 +163,11 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 	phase.Features, phase.Map = 6, "phase"
 	m := fitted(t, pipeline.Steps(pipeline.NewUnion(bins, phase)).Then(estimator.NewRidge()), data)
 	const within = "steps/union/union/"
-	floats := func(path string, v float64) func(h *model.Header, a *model.Archive) {
-		return func(h *model.Header, a *model.Archive) { a.Arrays[path].Floats[0] = v }
+	floats := func(path string, v float64) func(h *archive.Header, a *archive.Archive) {
+		return func(h *archive.Header, a *archive.Archive) { a.Arrays[path].Floats[0] = v }
 	}
 	for name, c := range map[string]struct {
-		harm func(h *model.Header, a *model.Archive)
+		harm func(h *archive.Header, a *archive.Archive)
 		want string
 	}{
 		"weights":   {floats("ridge/ridge/coef", math.NaN()), "not finite"},
@@ -176,16 +177,16 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 		"gamma":     {floats(within+"rff/rff/gamma", -1), "a gamma is not a number above 0"},
 		"scale":     {floats(within+"rff/scale", math.NaN()), "a scale is not a number"},
 		"grid":      {floats(within+"binning/binning/base", math.Inf(1)), "not finite"},
-		"bins that crowd": {func(_ *model.Header, a *model.Archive) {
+		"bins that crowd": {func(_ *archive.Header, a *archive.Archive) {
 			for i := range a.Arrays[within+"binning/binning/hashes"].Ints {
 				a.Arrays[within+"binning/binning/hashes"].Ints[i] = 7
 			}
 		}, "the hashes of the bins of grid 0 are not those of bins"},
-		"task": {func(h *model.Header, _ *model.Archive) { h.Task = "classification" },
+		"task": {func(h *archive.Header, _ *archive.Archive) { h.Task = "classification" },
 			"the task is classification, the model is for regression"},
-		"target":  {func(h *model.Header, _ *model.Archive) { h.Targets[0].Name = "poor" }, "the targets are not those"},
-		"columns": {func(h *model.Header, _ *model.Archive) { h.Columns[0].Name = "hours" }, "the columns are not those"},
-		"spec": {func(h *model.Header, _ *model.Archive) { h.Spec = "- standardize\n- ridge\n" },
+		"target":  {func(h *archive.Header, _ *archive.Archive) { h.Targets[0].Name = "poor" }, "the targets are not those"},
+		"columns": {func(h *archive.Header, _ *archive.Archive) { h.Columns[0].Name = "hours" }, "the columns are not those"},
+		"spec": {func(h *archive.Header, _ *archive.Archive) { h.Spec = "- standardize\n- ridge\n" },
 			"its spec has the steps standardize, ridge, and fitted are union, ridge"},
 	} {
 		file := sealed(t, m, c.harm)

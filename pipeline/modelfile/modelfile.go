@@ -22,6 +22,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/model"
@@ -121,7 +122,7 @@ func (m *Model) Write(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("pipeline: %w", err)
 	}
-	h := model.Header{
+	h := archive.Header{
 		Name: m.Name, Task: string(m.Task), Spec: string(spec), Metrics: m.Metrics,
 		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets),
 		Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
@@ -133,7 +134,7 @@ func (m *Model) Write(w io.Writer) error {
 	if h.Profile, err = m.profileText(fitted); err != nil {
 		return fmt.Errorf("pipeline: %w", err)
 	}
-	return model.Write(w, h, state)
+	return archive.Write(w, h, state)
 }
 
 // maxProfile is the maximum size of a profile in bytes, sufficient for about a thousand columns.
@@ -163,7 +164,7 @@ func Load(path string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
-	h, state, err := model.ReadFile(path)
+	h, state, err := archive.ReadFile(path)
 	if errors.Is(err, model.ErrDamaged) {
 		if what := files.KindOf(path); what != "" && what != files.ModelKind {
 			return nil, fmt.Errorf("pipeline: %w: %s is %s; give a file that a fit has written, such as %s",
@@ -182,7 +183,7 @@ func Load(path string) (*Model, error) {
 
 // Read is Load from r, which contains size bytes.
 func Read(r io.ReaderAt, size int64) (*Model, error) {
-	h, state, err := model.Read(r, size)
+	h, state, err := archive.Read(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
@@ -194,7 +195,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 }
 
 // restore returns the model of the content of a file.
-func restore(h model.Header, state *model.Archive) (*Model, error) {
+func restore(h archive.Header, state *archive.Archive) (*Model, error) {
 	if datasets.Task(h.Task).Check() != nil {
 		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)
 	}
@@ -252,7 +253,7 @@ func sameColumn(a, b datasets.Column) bool {
 // Errors about the values of that row are ignored, because zeros may be outside the domain of a step.
 func (m *Model) checkPrediction() error {
 	var X mat.Matrix = zeros(pipeline.Find(m.Predictor).InputWidth())
-	if cols := int(X.(zeros)); cols <= model.UncheckedCount {
+	if cols := int(X.(zeros)); cols <= archive.UncheckedCount {
 		X = pick.Blank(m.Schema, cols)
 	}
 	_, err := m.Predictor.Predict(context.Background(), X)
@@ -274,10 +275,10 @@ func (z zeros) At(i, j int) float64 { return 0 }
 // T returns the transpose.
 func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
 
-func columnsOut(columns []datasets.Column) []model.Column {
-	var out []model.Column
+func columnsOut(columns []datasets.Column) []archive.Column {
+	var out []archive.Column
 	for _, c := range columns {
-		column := model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Categories, Format: c.Format.String()}
+		column := archive.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Categories, Format: c.Format.String()}
 		if c.EncodedFrom != "" {
 			column.EncodedFrom, column.EncodedKind = c.EncodedFrom, c.EncodedKind.String()
 		}
@@ -290,7 +291,7 @@ func columnsOut(columns []datasets.Column) []model.Column {
 var kinds = map[string]datasets.Kind{"numeric": datasets.Numeric, "categorical": datasets.Categorical,
 	"text": datasets.Text}
 
-func columnsIn(columns []model.Column) ([]datasets.Column, error) {
+func columnsIn(columns []archive.Column) ([]datasets.Column, error) {
 	var out []datasets.Column
 	for _, c := range columns {
 		kind, ok := kinds[c.Kind]

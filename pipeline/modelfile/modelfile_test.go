@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/matrices"
@@ -302,16 +303,16 @@ func TestLoadRefuses(t *testing.T) {
 		}
 	}
 	file := bytesOf(t, fitted(t, specs()["ridge"], people(60, 25)))
-	h, state, err := model.Read(bytes.NewReader(file), int64(len(file)))
+	h, state, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pack := func(harm func(h *model.Header, a *model.Archive)) []byte {
+	pack := func(harm func(h *archive.Header, a *archive.Archive)) []byte {
 		other, _ := model.Record(pipeline.Find(fitted(t, specs()["ridge"], people(60, 25)).Predictor))
 		head := h
 		harm(&head, other)
 		var b bytes.Buffer
-		if err := model.Write(&b, head, other); err != nil {
+		if err := archive.Write(&b, head, other); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()
@@ -325,23 +326,23 @@ func TestLoadRefuses(t *testing.T) {
 		{[]byte("age,hours\n1,2\n"), "is a text file, such as CSV or YAML"},
 		{file[:len(file)/2], "no checksum at its end"},
 		{append(bytes.Clone(file[:300]), file[301:]...), "checksum is not that of its contents"},
-		{pack(func(h *model.Header, a *model.Archive) { h.Spec = "- rff\n" }), "the last step is not an estimator"},
-		{pack(func(h *model.Header, a *model.Archive) { h.Spec = "\t{" }), "its spec: yaml"},
-		{pack(func(h *model.Header, a *model.Archive) { h.Columns = h.Columns[1:] }), "it names 3 columns of 4"},
-		{pack(func(h *model.Header, a *model.Archive) {
+		{pack(func(h *archive.Header, a *archive.Archive) { h.Spec = "- rff\n" }), "the last step is not an estimator"},
+		{pack(func(h *archive.Header, a *archive.Archive) { h.Spec = "\t{" }), "its spec: yaml"},
+		{pack(func(h *archive.Header, a *archive.Archive) { h.Columns = h.Columns[1:] }), "it names 3 columns of 4"},
+		{pack(func(h *archive.Header, a *archive.Archive) {
 			h.Columns[0].Kind = "complex"
 			h.Columns = slices.Clone(h.Columns)
 		}), `column "age" is of kind "complex"`},
-		{pack(func(h *model.Header, a *model.Archive) {
+		{pack(func(h *archive.Header, a *archive.Archive) {
 			h.Columns[0].Kind = "numeric"
 			a.Scalars["ridge/kind"] = "rff"
 		}), "a rff is not allowed here"},
-		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["ridge/kind"] = "gbm" }),
+		{pack(func(h *archive.Header, a *archive.Archive) { a.Scalars["ridge/kind"] = "gbm" }),
 			`no step "gbm" is registered in this program`},
-		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["steps/columns/width"] = 7.0 }),
+		{pack(func(h *archive.Header, a *archive.Archive) { a.Scalars["steps/columns/width"] = 7.0 }),
 			"the width is not that of the step"},
-		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["steps/steps"] = []string{"rff"} }), "columns at fit"},
-		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["name"] = "a/b" }), "kind is missing"},
+		{pack(func(h *archive.Header, a *archive.Archive) { a.Scalars["steps/steps"] = []string{"rff"} }), "columns at fit"},
+		{pack(func(h *archive.Header, a *archive.Archive) { a.Scalars["name"] = "a/b" }), "kind is missing"},
 	} {
 		write(c.file)
 		_, err := modelfile.Load(path)
@@ -356,7 +357,7 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 // damage makes one change in an archive.
-func damage(a *model.Archive, rng *rand.Rand) {
+func damage(a *archive.Archive, rng *rand.Rand) {
 	keys := slices.Sorted(func(yield func(string) bool) {
 		for k := range a.Scalars {
 			if !yield("s" + k) {
@@ -431,13 +432,13 @@ func TestDamagedStateNeverPanics(t *testing.T) {
 		m := fitted(t, p, data)
 		file := bytesOf(t, m)
 		for range 60 {
-			h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
+			h, a, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			damage(a, rng)
 			var b bytes.Buffer
-			if err := model.Write(&b, h, a); err != nil {
+			if err := archive.Write(&b, h, a); err != nil {
 				t.Fatal(err)
 			}
 			back, err := modelfile.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
@@ -459,7 +460,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(bytesOf(f, fitted(f, p, data)), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, file []byte, seed uint64) {
-		h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
+		h, a, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			modelfile.Read(bytes.NewReader(file), int64(len(file)))
 			return
@@ -469,7 +470,7 @@ func FuzzLoad(f *testing.F) {
 			damage(a, rng)
 		}
 		var b bytes.Buffer
-		if err := model.Write(&b, h, a); err != nil {
+		if err := archive.Write(&b, h, a); err != nil {
 			return
 		}
 		m, err := modelfile.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))

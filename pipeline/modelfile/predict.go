@@ -90,7 +90,7 @@ func (m *Model) Score(ctx context.Context, data datasets.Set, names ...string) (
 		in.Costs = metricinput.Costs(p.Spec(), in.ClassNames)
 	}
 	if slices.ContainsFunc(list, func(metric metrics.Metric) bool { return !metric.IsSupervised() }) {
-		in.Rows = metrics.Standardize(aligned)
+		in = in.WithRows(aligned)
 	}
 	out := make(map[string]float64, len(list))
 	for _, metric := range list {
@@ -136,9 +136,8 @@ func (m *Model) FeatureNames() []string {
 // two classes) and one column for each of [Model.FeatureNames], or nil if the model is not linear.
 // It corresponds to scikit-learn's coef_.
 func (m *Model) Coef() *mat.Dense {
-	var linear interface{ Coef() *mat.Dense }
-	if estimator.As(m.Predictor, &linear) {
-		return linear.Coef()
+	if coef := estimator.FittedTags(m.Predictor).Coef; coef != nil {
+		return coef()
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestModelAligns(t *testing.T) {
 	if got, err := m.Predict(ctx, other); err != nil || got[0] != want[1] {
 		t.Errorf("%v, %v, want %v", got, err, want[1])
 	}
-	full, err := m.PredictFull(ctx, other, estimator.Request{Outputs: estimator.Probabilities})
+	full, err := m.PredictFull(ctx, other, estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil || full.Probabilities.At(0, 1) < 0.5 {
 		t.Errorf("%+v, %v", full, err)
 	}

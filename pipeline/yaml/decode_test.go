@@ -60,9 +60,9 @@ func TestDecode(t *testing.T) {
 	laplacian.Kernel, laplacian.Gamma, laplacian.Features, laplacian.Seed = "laplacian", kernel.FixedGamma(0.05), 100,
 		7
 	smooth := transformer.NewRFF()
-	smooth.Gamma, smooth.Seed = kernel.GammaScale, pipeline.DeriveSeed(42, "union.smooth")
+	smooth.Gamma, smooth.Seed = kernel.GammaScale(), specs.DeriveSeed(42, "union.smooth")
 	pca, err := param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3},
-		param.Setting{Path: "seed", Value: pipeline.DeriveSeed(42, "union.both.pca")})
+		param.Setting{Path: "seed", Value: specs.DeriveSeed(42, "union.both.pca")})
 	if err != nil {
 		if pca, err = param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3}); err != nil {
 			t.Fatal(err)
@@ -102,10 +102,10 @@ func TestInnerName(t *testing.T) {
 func TestSeedsAreDerived(t *testing.T) {
 	p, _ := decode(t, "[{rff: {}}, {rff: {gamma: 1}, name: other}, ridge]")
 	a, b := p.Steps[0].Fitter.(transformer.RFF).Seed, p.Steps[1].Fitter.(transformer.RFF).Seed
-	if a != pipeline.DeriveSeed(42, "rff") || b != pipeline.DeriveSeed(42, "other") || a == b {
+	if a != specs.DeriveSeed(42, "rff") || b != specs.DeriveSeed(42, "other") || a == b {
 		t.Errorf("seeds %d and %d", a, b)
 	}
-	if pipeline.DeriveSeed(42, "rff") == pipeline.DeriveSeed(43, "rff") || pipeline.DeriveSeed(42, "rff") >= 1<<53 {
+	if specs.DeriveSeed(42, "rff") == specs.DeriveSeed(43, "rff") || specs.DeriveSeed(42, "rff") >= 1<<53 {
 		t.Error("the seed does not depend on the experiment's, or is too large for JSON")
 	}
 	const golden = 7626972905068623 // of seed 42, path rff: results of old experiments hang on it
@@ -161,9 +161,9 @@ func TestDecodeErrors(t *testing.T) {
 			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, powered_exponential or a kernel of columns, as {product: [{columns: rest, kernel: gaussian}]}, got "Gaussian" (did you mean gaussian?)`},
 		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
 		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
-			"alpha, exponent, seed, got [1]"},
+			"shape, exponent, seed, got [1]"},
 		{"- rff: wide\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
-			`alpha, exponent, seed, got "wide"`},
+			`shape, exponent, seed, got "wide"`},
 		{"- rff: {gamma: !secret 1}\n- ridge",
 			"a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
 		{"- rff: {[1]: 1}\n- ridge", "a.yaml:1:9: pipeline.rff: a key that is no word"},

@@ -8,6 +8,7 @@ import (
 	tree "gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
+	"github.com/bochner-ml/bochner/internal/spec/paramkind"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -15,20 +16,30 @@ import (
 // Encode writes the pipeline in the form that [Decode] reads, with all parameters and seeds, so
 // that its meaning does not depend on the defaults of a version. It returns an error if a step is
 // not registered.
-func Encode(p pipeline.Pipeline) (*tree.Node, error) {
+func Encode(p pipeline.Pipeline) (*tree.Node, error) { return encoder{}.checked(p) }
+
+// EncodeBrief is Encode without the parameters that have their defaults, for readers. Seeds are always written.
+func EncodeBrief(p pipeline.Pipeline) (*tree.Node, error) { return encoder{brief: true}.checked(p) }
+
+// encoder writes specs.
+type encoder struct {
+	brief bool // whether to omit defaults
+}
+
+func (e encoder) checked(p pipeline.Pipeline) (*tree.Node, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return encode(p)
+	return e.pipeline(p)
 }
 
-// encode is Encode of a pipeline that has been checked.
-func encode(p pipeline.Pipeline) (*tree.Node, error) {
-	list, err := encodeSteps(p.Steps)
+// pipeline encodes a pipeline that has been checked.
+func (e encoder) pipeline(p pipeline.Pipeline) (*tree.Node, error) {
+	list, err := e.steps(p.Steps)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
-	last, err := encodeStep(p.Name, p.Estimator)
+	last, err := e.step(p.Name, p.Estimator)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
@@ -48,7 +59,7 @@ func Marshal(p pipeline.Pipeline) ([]byte, error) {
 // MarshalFitted encodes the spec of a fitted pipeline as the text that [Unmarshal] reads with [Origin].Fitted. The
 // fit has checked the spec; one from a model file lacks the functions that a check may require.
 func MarshalFitted(p *pipeline.FittedPipeline) ([]byte, error) {
-	node, err := encode(p.Spec())
+	node, err := encoder{}.pipeline(p.Spec())
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +74,10 @@ func marshal(node *tree.Node) ([]byte, error) {
 	return text, nil
 }
 
-func encodeSteps(steps []pipeline.Step) (*tree.Node, error) {
+func (e encoder) steps(steps []pipeline.Step) (*tree.Node, error) {
 	list := &tree.Node{Kind: tree.SequenceNode}
 	for _, s := range steps {
-		node, err := encodeStep(s.Name, s.Fitter)
+		node, err := e.step(s.Name, s.Fitter)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +86,7 @@ func encodeSteps(steps []pipeline.Step) (*tree.Node, error) {
 	return list, nil
 }
 
-func encodeStep(name string, spec any) (*tree.Node, error) {
+func (e encoder) step(name string, spec any) (*tree.Node, error) {
 	entry, ok := pipeline.Lookup(spec)
 	if !ok {
 		return nil, fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read",
@@ -84,9 +95,9 @@ func encodeStep(name string, spec any) (*tree.Node, error) {
 	var err error
 	var body *tree.Node
 	if c, ok := spec.(pipeline.Composite); ok {
-		body, err = encodeComposite(c, entry)
-	} else if body, err = encodeParams(spec); err == nil {
-		err = encodeWithin(body, spec)
+		body, err = e.composite(c, entry)
+	} else if body, err = e.params(spec, entry.New()); err == nil {
+		err = e.within(body, spec)
 	}
 	if err != nil {
 		return nil, err
@@ -105,14 +116,14 @@ func encodeStep(name string, spec any) (*tree.Node, error) {
 	return out, nil
 }
 
-// encodeComposite encodes the children of a step: as a list if the step's own parameters have their
+// composite encodes the children of a step: as a list if the step's own parameters have their
 // defaults, else under a key after the parameters.
-func encodeComposite(c pipeline.Composite, entry pipeline.Entry) (*tree.Node, error) {
-	list, err := encodeChildren(c)
+func (e encoder) composite(c pipeline.Composite, entry pipeline.Entry) (*tree.Node, error) {
+	list, err := e.children(c)
 	if err != nil || reflect.DeepEqual(values(c), values(entry.New())) {
 		return list, err
 	}
-	own, err := encodeParams(c)
+	own, err := e.params(c, entry.New())
 	if err != nil {
 		return nil, err
 	}
@@ -133,14 +144,14 @@ func values(spec any) (out []any) {
 	return out
 }
 
-// encodeChildren encodes the list of children.
-func encodeChildren(c pipeline.Composite) (*tree.Node, error) {
+// children encodes the list of children.
+func (e encoder) children(c pipeline.Composite) (*tree.Node, error) {
 	if c.Holds().Kind == nil {
-		return encodeSteps(c.Children())
+		return e.steps(c.Children())
 	}
 	list := &tree.Node{Kind: tree.SequenceNode}
 	for _, child := range c.Children() {
-		node, err := encodeMember(child)
+		node, err := e.member(child)
 		if err != nil {
 			return nil, err
 		}
@@ -149,20 +160,20 @@ func encodeChildren(c pipeline.Composite) (*tree.Node, error) {
 	return list, nil
 }
 
-// encodeMember encodes a child that is a [pipeline.Member]: its name, its parameters, and its
+// member encodes a child that is a [pipeline.Member]: its name, its parameters, and its
 // children.
-func encodeMember(child pipeline.Step) (*tree.Node, error) {
+func (e encoder) member(child pipeline.Step) (*tree.Node, error) {
 	out := mapping()
 	if child.Name != "" {
 		put(out, "name", text(child.Name))
 	}
-	own, err := encodeParams(child.Fitter)
+	own, err := e.params(child.Fitter, nil)
 	if err != nil {
 		return nil, err
 	}
 	out.Content = append(out.Content, own.Content...)
 	if c, ok := child.Fitter.(pipeline.Composite); ok {
-		list, err := encodeChildren(c)
+		list, err := e.children(c)
 		if err != nil {
 			return nil, err
 		}
@@ -174,13 +185,22 @@ func encodeMember(child pipeline.Step) (*tree.Node, error) {
 	return out, nil
 }
 
-// encodeParams encodes the parameters of spec without those of its children, on one line. Lists
-// that are empty by default and unchanged are omitted.
-func encodeParams(spec any) (*tree.Node, error) {
-	out := mapping()
-	out.Style = tree.FlowStyle
+// lineWidth is the width up to which the parameters of a step stand on one line.
+const lineWidth = 100
+
+// params encodes the parameters of spec without those of its children, on one line if they fit. Lists that are empty
+// by default and unchanged are omitted; other defaults, those of initial, if the encoder is brief.
+func (e encoder) params(spec, initial any) (*tree.Node, error) {
+	defaults := map[string]any{}
+	if e.brief && initial != nil {
+		for _, p := range specs.Own(initial) {
+			defaults[p.Name] = p.Value
+		}
+	}
+	out, width := mapping(), 0
 	for _, p := range specs.Own(spec) {
-		if empty(p.Value) {
+		usual, known := defaults[p.Name]
+		if empty(p.Value) || known && p.Kind != paramkind.Seed && reflect.DeepEqual(p.Value, usual) {
 			continue
 		}
 		node, err := value(p.Value)
@@ -188,6 +208,10 @@ func encodeParams(spec any) (*tree.Node, error) {
 			return nil, fmt.Errorf("%s: %w", p.Path, err)
 		}
 		put(out, p.Name, node)
+		width += len(fmt.Sprint(p.Name, p.Value)) + len(": , ")
+	}
+	if !e.brief || width <= lineWidth {
+		out.Style = tree.FlowStyle
 	}
 	return out, nil
 }

@@ -55,7 +55,7 @@ func (d *decoder) set(spec any, p yamlnode.Pair, docPath string) any {
 func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, docPath, specPath string) any {
 	for _, p := range specs.Own(spec) {
 		if p.Kind == paramkind.Seed && given[p.Name] == nil {
-			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, specPath)})
+			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: specs.DeriveSeed(d.from.Seed, specPath)})
 		}
 	}
 	if d.from.Fitted {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -48,7 +49,7 @@ func TestSeedOfAComposite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"columns.numeric.soup", "columns.numeric.soup.rff"} {
-		if got, err := param.Get(p, path+".seed"); err != nil || got != int(pipeline.DeriveSeed(5, path)) {
+		if got, err := param.Get(p, path+".seed"); err != nil || got != int(specs.DeriveSeed(5, path)) {
 			t.Errorf("the seed of %s is %v (%v)", path, got, err)
 		}
 	}

@@ -88,7 +88,7 @@ func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, docPath,
 	}
 	spec = d.finish(spec, key, given, docPath, specPath)
 	if whole, ok := spec.(pipeline.Composite); ok && len(d.errs) == 0 {
-		if err := pipeline.CheckChildren(whole); err != nil {
+		if err := whole.Holds().Check(whole.Children()); err != nil {
 			d.problem(key, docPath, param.FieldError{Problem: err.Error()})
 		}
 	}

@@ -144,25 +144,28 @@ func (d *decoder) singleStep(c param.Child, node *tree.Node, docPath, specPath s
 	return d.specAt(h, docPath, specPath)
 }
 
-// encodeWithin encodes the inner specs of a step after its parameters.
-func encodeWithin(out *tree.Node, spec any) error {
+// within encodes the inner specs of a step after its parameters.
+func (e encoder) within(out *tree.Node, spec any) error {
 	for _, c := range pipeline.Within(spec) {
 		if members, ok := c.Spec.(meta.Members); c.Spec == nil || ok && len(members) == 0 {
 			continue
 		}
-		node, err := encodeChild(c.Spec)
+		node, err := e.child(c.Spec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 		put(out, c.Name, node)
+		if e.brief {
+			out.Style = 0 // a line for each child
+		}
 	}
 	return nil
 }
 
-func encodeMembers(members meta.Members) (*tree.Node, error) {
+func (e encoder) members(members meta.Members) (*tree.Node, error) {
 	out := mapping()
 	for _, m := range members {
-		node, err := encodeChild(m.Estimator)
+		node, err := e.child(m.Estimator)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
@@ -171,17 +174,17 @@ func encodeMembers(members meta.Members) (*tree.Node, error) {
 	return out, nil
 }
 
-func encodeChild(spec any) (*tree.Node, error) {
+func (e encoder) child(spec any) (*tree.Node, error) {
 	switch s := spec.(type) {
 	case pipeline.Pipeline:
 		if s.Precision == pipeline.Float32 {
 			return nil, fmt.Errorf("a document has no precision of a pipeline within another: %s", s.Precision)
 		}
-		return Encode(s)
+		return e.checked(s)
 	case pipeline.Chain:
-		return encodeSteps(s.Steps)
+		return e.steps(s.Steps)
 	case meta.Members:
-		return encodeMembers(s)
+		return e.members(s)
 	}
-	return encodeStep("", spec)
+	return e.step("", spec)
 }

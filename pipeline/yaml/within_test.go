@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -54,12 +55,12 @@ func TestWithin(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]map[string]any{
-		"[echo, ridge]": {"echo.step.seed": int(pipeline.DeriveSeed(7, "echo.step")), "echo.times": 1},
-		"[{echo: {times: 3}, name: again}, ridge]": {"again.step.seed": int(pipeline.DeriveSeed(7,
+		"[echo, ridge]": {"echo.step.seed": int(specs.DeriveSeed(7, "echo.step")), "echo.times": 1},
+		"[{echo: {times: 3}, name: again}, ridge]": {"again.step.seed": int(specs.DeriveSeed(7,
 			"again.step")), "again.times": 3},
 		"[{echo: {step: {rff: {features: 4, seed: 2}}}}, ridge]": {"echo.step.features": 4, "echo.step.seed": 2},
 		"[{echo: {step: [minmax, {rff: {features: 4}}]}}, ridge]": {"echo.step.rff.features": 4,
-			"echo.step.rff.seed": int(pipeline.DeriveSeed(7, "echo.step.rff"))},
+			"echo.step.rff.seed": int(specs.DeriveSeed(7, "echo.step.rff"))},
 		"[{hollow: {step: {union: [minmax, standardize]}}}, ridge]":   {"hollow.step.minmax.low": 0.0},
 		"[{union: [{echo: {step: {echo: {step: minmax}}}}]}, ridge]":  {"union.echo.step.step.low": 0.0},
 		"[{steps: [{hollow: {step: [minmax]}}], name: chain}, ridge]": {"chain.hollow.step.minmax.low": 0.0},

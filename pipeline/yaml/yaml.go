@@ -8,7 +8,7 @@ package yaml
 type Origin struct {
 	File string // file name, for messages
 	Path string // path of the node in the document, such as "pipeline"
-	Seed uint64 // seed of the experiment, from which unspecified seeds of steps are derived; see [pipeline.DeriveSeed]
+	Seed uint64 // seed of the experiment, from which unspecified seeds of steps are derived
 
 	// Fitted means that the document is the spec of a fitted pipeline. Its parameters are then not checked against
 	// each other, because it lacks the functions that only a program can set; a fit checks them again.

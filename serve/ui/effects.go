@@ -95,7 +95,7 @@ func contributions(m *serve.Model, f *form, values inspection.ShapleyValues, o i
 	if values.Output == "decision" {
 		out.Text = append(out.Text, "A higher score makes the class more likely.")
 	}
-	if values.Method == inspection.Sampling {
+	if values.Method == inspection.MethodSampling {
 		out.Text = append(out.Text, "The contributions are estimated by sampling.")
 	}
 	var usual []string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
+	"gonum.org/v1/gonum/mat"
 )
 
 var background = context.Background()
@@ -137,7 +138,7 @@ func TestGoldenAttention(t *testing.T) {
 	}
 	golden.Load(t, "attention", &in, &want)
 	q, k, v := slices.Concat(in.Q...), slices.Concat(in.K...), slices.Concat(in.V...)
-	f, err := FeaturesFromOmega(8, slices.Concat(in.Normal...))
+	f, err := newFeatures(mat.DenseCopyOf(mat.NewDense(len(in.Normal), 8, slices.Concat(in.Normal...)).T()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -488,15 +489,8 @@ func TestErrors(t *testing.T) {
 				err := NewFeatures(0, 0, "half", 1)
 			return err
 		},
-		"multiple of 2 elements, got 5": func() error { _, err := FeaturesFromOmega(2, make([]float64, 5)); return err },
-		"feature 0, column 1 must be finite, got NaN": func() error {
-			_, err := FeaturesFromOmega(2,
-				[]float64{1, math.NaN()})
-			return err
-		},
 		"omega is too large": func() error {
-			_, err := FeaturesFromOmega(1,
-				[]float64{1e300})
+			_, err := newFeatures(mat.NewDense(1, 1, []float64{1e300}))
 			return err
 		},
 		"multiple of 3 elements, got 4": func() error { _, err := f.Map(background, make([]float64, 4)); return err },
@@ -535,7 +529,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	// A single feature can overflow.
-	long, err := FeaturesFromOmega(1, []float64{40})
+	long, err := newFeatures(mat.NewDense(1, 1, []float64{40}))
 	if err != nil {
 		t.Fatal(err)
 	}

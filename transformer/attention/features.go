@@ -51,19 +51,7 @@ func NewFeatures(width, features int, draw string, seed uint64) (*Features, erro
 	return newFeatures(normal)
 }
 
-// FeaturesFromOmega returns features with the given ω, such as those of a trained model: a flat slice of
-// vectors of the given width.
-func FeaturesFromOmega(width int, omega []float64) (*Features, error) {
-	if width < 1 || len(omega) == 0 || len(omega)%width != 0 {
-		return nil, fmt.Errorf("attention: omega must have a positive multiple of %d elements, got %d", width, len(omega))
-	}
-	if bad := findInvalid(omega, math.MaxFloat64); bad.count > 0 {
-		return nil, fmt.Errorf("attention: omega: feature %d, column %d %s", bad.index/width, bad.index%width,
-			bad.describe(math.MaxFloat64))
-	}
-	return newFeatures(mat.DenseCopyOf(mat.NewDense(len(omega)/width, width, omega).T()))
-}
-
+// newFeatures returns features with the given ω, width × features.
 func newFeatures(normal *mat.Dense) (*Features, error) {
 	width, _ := normal.Dims()
 	factor := make([]float64, width)
@@ -83,7 +71,7 @@ func newFeatures(normal *mat.Dense) (*Features, error) {
 // check returns an error for a zero Features.
 func (f *Features) check() error {
 	if f == nil || f.features.Normal == nil {
-		return errors.New("attention: empty features; use NewFeatures or FeaturesOf")
+		return errors.New("attention: empty features; use NewFeatures")
 	}
 	return nil
 }

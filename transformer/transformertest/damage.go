@@ -8,18 +8,20 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Try restores a step of the type of fitted from a; if that succeeds, it maps the data and queries width and
-// schema. Errors are allowed; a panic fails the test.
-func Try(t *testing.T, a *model.Archive, fitted transformer.Transformer, data datasets.Set) {
+// TryDamaged restores a step of the type of fitted from a copy of a with one to three random changes: an entry
+// removed, a scalar or number replaced by another value or type, or an array truncated, extended or reshaped.
+// If that succeeds, it maps the data and queries width and schema. Errors are allowed; a panic fails the test.
+func TryDamaged(t *testing.T, a *archive.Archive, fitted transformer.Transformer, data datasets.Set, rng *rand.Rand) {
 	t.Helper()
-	try(t, a, fitted, data)
+	try(t, damaged(a, rng), fitted, data)
 }
 
-func try(t reporter, a *model.Archive, fitted transformer.Transformer, data datasets.Set) {
+func try(t reporter, a *archive.Archive, fitted transformer.Transformer, data datasets.Set) {
 	t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
@@ -42,9 +44,8 @@ func try(t reporter, a *model.Archive, fitted transformer.Transformer, data data
 	}
 }
 
-// Damaged returns a copy of a with one to three random changes: an entry removed, a scalar or
-// number replaced by another value or type, or an array truncated, extended or reshaped.
-func Damaged(a *model.Archive, rng *rand.Rand) *model.Archive {
+// damaged returns a copy of a with one to three random changes.
+func damaged(a *archive.Archive, rng *rand.Rand) *archive.Archive {
 	a = copyArchive(a)
 	for range 1 + rng.IntN(3) {
 		scalars, arrays := names(a.Scalars), names(a.Arrays)
@@ -72,7 +73,7 @@ func names[T any](m map[string]T) []string {
 var numbers = []float64{0, -1, 1, 2, 3, 0.5, 1e9, -1e9, 1 << 32, 1 << 52, 1e300, -1e300, 1e-300, math.MaxFloat64,
 	math.Inf(1), math.NaN()}
 
-func damageScalar(a *model.Archive, name string, rng *rand.Rand) {
+func damageScalar(a *archive.Archive, name string, rng *rand.Rand) {
 	number := numbers[rng.IntN(len(numbers))]
 	switch rng.IntN(6) {
 	case 0:
@@ -92,7 +93,7 @@ func damageScalar(a *model.Archive, name string, rng *rand.Rand) {
 	}
 }
 
-func damageArray(a *model.Archive, name string, rng *rand.Rand) {
+func damageArray(a *archive.Archive, name string, rng *rand.Rand) {
 	v := a.Arrays[name]
 	size := len(v.Floats) + len(v.Ints) + len(v.Uint32s)
 	switch rng.IntN(5) {
@@ -121,7 +122,7 @@ func damageArray(a *model.Archive, name string, rng *rand.Rand) {
 }
 
 // resized returns v with another number of elements, in as many dimensions.
-func resized(v model.Array, size int) model.Array {
+func resized(v archive.Array, size int) archive.Array {
 	switch {
 	case v.Floats != nil:
 		v.Floats = slices.Grow(v.Floats[:min(size, len(v.Floats))], size)[:size]
@@ -138,13 +139,13 @@ func resized(v model.Array, size int) model.Array {
 	return v
 }
 
-func copyArchive(a *model.Archive) *model.Archive {
-	out := &model.Archive{Scalars: map[string]any{}, Arrays: map[string]model.Array{}}
+func copyArchive(a *archive.Archive) *archive.Archive {
+	out := &archive.Archive{Scalars: map[string]any{}, Arrays: map[string]archive.Array{}}
 	for name, v := range a.Scalars {
 		out.Scalars[name] = v
 	}
 	for name, v := range a.Arrays {
-		out.Arrays[name] = model.Array{Shape: slices.Clone(v.Shape), Floats: slices.Clone(v.Floats),
+		out.Arrays[name] = archive.Array{Shape: slices.Clone(v.Shape), Floats: slices.Clone(v.Floats),
 			Ints: slices.Clone(v.Ints), Uint32s: slices.Clone(v.Uint32s)}
 	}
 	return out

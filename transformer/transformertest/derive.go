@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -70,7 +71,7 @@ func (s *suite) derives(d transformer.TwoStageFitter, learner transformer.Fitter
 }
 
 // stateOf returns the serialized state of a fitted step, nil if it has none.
-func stateOf(f transformer.Transformer) *model.Archive {
+func stateOf(f transformer.Transformer) *archive.Archive {
 	state, ok := f.(model.Stateful)
 	if !ok {
 		return nil

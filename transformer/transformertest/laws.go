@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/internal/testing/snapshot"
@@ -193,10 +194,7 @@ func writesIntoTile(s *suite) {
 
 // fitsAndMapsAtOnce checks that the features of FitTransform equal those of the fitted map.
 func fitsAndMapsAtOnce(s *suite) {
-	b, ok := s.spec.(interface {
-		FitTransform(ctx context.Context, data datasets.Set) (transformer.Transformer, mat.Matrix, error)
-		FeatureBytes(rows, cols int) int64
-	})
+	b, ok := s.spec.(transformer.Binning)
 	if !ok {
 		s.Skip("has no FitTransform")
 	}
@@ -433,7 +431,7 @@ func zero(f transformer.Transformer) transformer.Transformer {
 }
 
 // record returns the archive of the fitted spec, or skips.
-func (s *suite) record(f transformer.Transformer) *model.Archive {
+func (s *suite) record(f transformer.Transformer) *archive.Archive {
 	s.Helper()
 	state, ok := f.(model.Stateful)
 	if !ok {
@@ -481,7 +479,7 @@ func survivesDamagedFile(s *suite) {
 	a := s.record(f)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		try(s, Damaged(a, rng), f, s.Data)
+		try(s, damaged(a, rng), f, s.Data)
 	}
-	try(s, &model.Archive{}, f, s.Data)
+	try(s, &archive.Archive{}, f, s.Data)
 }

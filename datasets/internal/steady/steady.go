@@ -30,14 +30,14 @@ type File struct {
 // New returns the file at path in fsys, or in the machine's own file system where fsys is nil.
 func New(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
 
-// Buffer reads all of r into memory, so that it can be opened repeatedly. Its name is the result of
-// r's method Name, as of an os.File, or else "input".
+// Buffer reads all of r into memory, so that it can be opened repeatedly. Its name is that of
+// an [os.File], or else "input".
 func Buffer(ctx context.Context, r io.Reader) (*File, error) {
 	f := &File{path: "input"}
 	if r == nil {
 		return nil, errors.New("input: there is no reader")
 	}
-	if named, ok := r.(interface{ Name() string }); ok {
+	if named, ok := r.(*os.File); ok {
 		f.path = named.Name()
 	}
 	held := bytes.NewBuffer([]byte{})

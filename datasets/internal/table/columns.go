@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -56,6 +57,8 @@ type ColumnRequest struct {
 	Input  bool // whether a sparse file may provide the entries only
 	// Content reports whether a text file need only provide which values are numbers.
 	Content bool
+
+	collect *atomic.Bool // whether numbers of a text file are strings too, because the column is categorical
 }
 
 // Cursor is one pass over columns.

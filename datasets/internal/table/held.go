@@ -48,8 +48,8 @@ func (h *rowCache) extend(p *columnPass) {
 	}
 	rows := h.rows + p.rows
 	size := rows + rows/4
-	if part := p.text.batch.part; part != nil && part.Fraction() > 0 {
-		size = int(float64(rows)/min(part.Fraction(), 1)*1.01) + p.rows
+	if fraction := p.fraction(); fraction > 0 {
+		size = int(float64(rows)/min(fraction, 1)*1.01) + p.rows
 	}
 	size = max(rows, min(size, int(min(h.maxBytes/max(h.bytes(1), 1), 1<<40))))
 	h.readers = p.feeds

@@ -152,7 +152,7 @@ func (s *labelSource) split(block datasets.Set, first int) (datasets.Set, error)
 
 // InMemory returns the rows if they are in memory.
 func (s *labelSource) InMemory() (set datasets.Set, ok bool) {
-	set, ok = rowsource.InMemory(s.Source)
+	set, ok = datasets.InMemory(s.Source)
 	if !ok {
 		return set, false
 	}

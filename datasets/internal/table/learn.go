@@ -185,7 +185,7 @@ func (l *learner) observeStrings(s *source, p *columnPass, f *columnReader, o *d
 		if inferred {
 			if !c.collect && c.numbers+c.strs == 0 && !t.number { // the first value of rows that are not skipped
 				c.collect = true
-				p.collect(f)
+				f.collect.Store(true)
 			}
 			if t.number {
 				c.numbers++

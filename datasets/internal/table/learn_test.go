@@ -16,11 +16,16 @@ func TestDeclaredLevels(t *testing.T) {
 		r.rows = append(r.rows, []string{"1"})
 	}
 	r.rows = append(r.rows, []string{"none"})
-	src, err := Open(context.Background(), r, datasets.Roles{})
+	src, err := open(context.Background(), r, datasets.Roles{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Categories) != 3 {
 		t.Errorf("%v", c)
 	}
+}
+
+// open returns the records of r, which are not stored.
+func open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source, error) {
+	return Load(ctx, r, roles, 0)
 }

@@ -34,9 +34,7 @@ type Part interface {
 	// Records calls yield for every record until the first error, which it returns with the number
 	// of lines. Line numbers start after before.
 	Records(ctx context.Context, before int, yield func(r *Record) error) (lines int, err error)
-	// SetLine sets the number of lines before the part.
-	SetLine(before int)
-	// Independent reports whether the part can be read before SetLine; if not, it is read only
+	// Independent reports whether the part can be read before its turn; if not, it is read only
 	// once.
 	Independent() bool
 	// Fraction returns the approximate fraction of the file up to the end of the part; 0 if
@@ -44,43 +42,36 @@ type Part interface {
 	Fraction() float64
 }
 
-// partResult is computed from one part, independently of earlier parts.
-type partResult interface {
-	// begin resets the result. Parts begin in their order.
-	begin()
-	add(rec *Record) error
-}
-
-// partTask is a part with its result.
+// partTask is a part with its records, read independently of earlier parts.
 type partTask struct {
 	part   Part
-	result partResult
+	result *recordBatch
 	lines  int
 	err    error // the result is invalid, and the part must be read in order
 	end    error // error of Next, instead of a part
 }
 
-// readParts reads r in parts, and calls collect for every part in order. collect gets the result of
-// the part, unless its err is set, and the number of lines before; it returns the number of lines
-// of the part.
-func readParts(ctx context.Context, r Splittable, share func() partResult,
-	take func(w *partTask, before int) (lines int, err error)) error {
+// readParts reads r in parts for c, which collects every part in order.
+func readParts(ctx context.Context, r Splittable, c *textCursor) error {
 	ps, before, err := r.Parts(ctx)
 	if err != nil {
 		return err
 	}
 	defer ps.Close()
-	t := partReader{reader: r, parts: ps, newResult: share, before: before, collect: take}
+	t := partReader{reader: r, parts: ps, cursor: c, before: before}
 	workers := runtime.GOMAXPROCS(0)
-	for w := (&partTask{}); ; {
+	for w := c.file.spare.Get().(*partTask); ; {
 		if ctx.Err() != nil {
 			return ctxerr.Check(ctx)
 		}
 		if t.next(w); w.end == nil {
 			w.work(ctx)
 		}
-		if err := t.finish(w); err != nil || w.end != nil {
+		if err := t.finish(w); err != nil {
 			return err
+		} else if w.end != nil {
+			c.file.spare.Put(w)
+			return nil
 		}
 		if ps.More() && workers > 1 {
 			return t.run(ctx, w, workers)
@@ -94,9 +85,8 @@ type partReader struct {
 	sync.Mutex // protects parts and number
 	parts      Parts
 	number     int // index of the next part
-	newResult  func() partResult
+	cursor     *textCursor
 	before     int // lines
-	collect    func(w *partTask, before int) (lines int, err error)
 }
 
 // next reads the next part.
@@ -104,9 +94,10 @@ func (t *partReader) next(w *partTask) {
 	if w.part, w.end = t.parts.Next(w.part); w.end != nil {
 		return
 	}
-	if w.result == nil {
-		w.result = t.newResult()
+	if w.result == nil || len(w.result.columns) != len(t.cursor.requests) {
+		w.result = t.cursor.newBatch()
 	}
+	w.result.textCursor = t.cursor
 	w.result.begin()
 }
 
@@ -132,23 +123,30 @@ func (t *partReader) finish(w *partTask) error {
 	if w.end != nil {
 		return w.end
 	}
-	w.part.SetLine(t.before)
-	lines, err := t.collect(w, t.before)
+	lines, err := t.cursor.collect(w, t.before)
 	t.before += lines
 	return err
 }
 
 // run reads with several workers while the caller collects the results in order.
-func (t *partReader) run(ctx context.Context, spare *partTask, workers int) error {
+func (t *partReader) run(ctx context.Context, spare *partTask, workers int) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	slots := workers + 2
+	slots, tasks := workers+2, []*partTask{spare}
 	free := make(chan *partTask, slots)
 	made := make([]chan *partTask, slots) // by index of the part modulo slots
 	for k := range made {
-		made[k] = make(chan *partTask, 1)
-		free <- spare
-		spare = &partTask{}
+		if made[k] = make(chan *partTask, 1); k > 0 {
+			tasks = append(tasks, t.cursor.file.spare.Get().(*partTask))
+		}
+		free <- tasks[k]
 	}
+	defer func() {
+		for _, w := range tasks {
+			if err == nil { // else the consumer may still use one
+				t.cursor.file.spare.Put(w)
+			}
+		}
+	}()
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()

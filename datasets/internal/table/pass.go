@@ -24,7 +24,9 @@ const chunk = 1 << 15
 type columnPass struct {
 	source *source
 	cursor Cursor
-	text   *textCursor // the cursor of a text file, else nil
+	files  *multiFileCursor // of several files, else nil
+	text   *textCursor      // the cursor of a text file, else nil
+	before int              // lines of earlier text files
 	feeds  []*columnReader
 
 	// The current rows:
@@ -37,6 +39,7 @@ type columnPass struct {
 func (s *source) pass(ctx context.Context, feeds []*columnReader) (*columnPass, error) {
 	requests := make([]ColumnRequest, len(feeds))
 	for k, f := range feeds {
+		f.collect = &atomic.Bool{}
 		requests[k] = f.ColumnRequest
 	}
 	cursor, err := s.columns.Read(ctx, requests)
@@ -44,7 +47,7 @@ func (s *source) pass(ctx context.Context, feeds []*columnReader) (*columnPass, 
 		return nil, err
 	}
 	p := &columnPass{source: s, cursor: cursor, feeds: feeds}
-	p.text, _ = cursor.(*textCursor)
+	p.files, _ = cursor.(*multiFileCursor)
 	return p, nil
 }
 
@@ -59,6 +62,10 @@ func (p *columnPass) next(ctx context.Context, maxRows int) (rows int, err error
 		return 0, nil
 	} else if err != nil {
 		return 0, err
+	}
+	if p.text, _ = p.cursor.(*textCursor); p.files != nil {
+		p.text, _ = p.files.Cursor.(*textCursor)
+		p.before = int(p.files.files.before[p.files.file].Load())
 	}
 	p.skipped, p.invalid = nil, nil
 	skipped := p.source.skipped
@@ -91,16 +98,21 @@ func (p *columnPass) skips(i int) bool { return p.skipped != nil && p.skipped[i]
 // line returns the line of row i; without lines, the row number in the file plus 1.
 func (p *columnPass) line(i int) int {
 	if p.text != nil {
-		return p.text.batch.base + p.text.batch.lines[p.text.from+i]
+		return p.before + p.text.line(i)
 	}
 	return p.first + i + 1
 }
 
-// collect makes a text file provide the numbers of a column as strings too.
-func (p *columnPass) collect(f *columnReader) {
-	if p.text != nil {
-		p.text.collect[slices.Index(p.feeds, f)].Store(true)
+// fraction returns the approximate fraction of the text files up to the current rows; 0 if unknown.
+func (p *columnPass) fraction() float64 {
+	part := p.text.batch.part
+	switch {
+	case part == nil:
+		return 0
+	case p.files == nil:
+		return part.Fraction()
 	}
+	return (float64(p.files.file) + part.Fraction()) / float64(len(p.files.files.readers))
 }
 
 // decode decodes the current rows and calls use for every reader, concurrently. Of several errors it

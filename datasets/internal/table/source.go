@@ -17,19 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
-// Open infers the schema of the records of r, unless the roles contain one, and returns them as a
-// source.
-func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source, error) {
-	return Load(ctx, r, roles, 0)
-}
-
-// Load is Open, but stores the rows if they need at most maxBytes and one pass suffices to encode
+// Load infers the schema of the records of r, unless the roles contain one, and returns them as a
+// source. It stores the rows if they need at most maxBytes and one pass suffices to encode
 // them. The source then does not read them again, and [datasets.ReadAll] does not copy them.
 func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (datasets.Source, error) {
-	if roles.OnInvalid != nil && roles.Schema == nil {
-		return nil, fmt.Errorf("%s: invalid rows cannot be skipped without a schema", r.Form().Name)
-	}
-	return open(ctx, textFile{r, roles.OnInvalid != nil}, roles, maxBytes)
+	return openSource(ctx, textFile{r, roles.OnInvalid != nil, newSpare()}, roles, maxBytes)
 }
 
 // OpenColumns infers the schema of the columns of r, unless the roles contain one, and returns the
@@ -37,18 +29,21 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (
 // Boolean target is categorical. Before the first pass it reads only columns with categories,
 // targets, weights and groups, unless the number of rows is unknown.
 func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (datasets.Source, error) {
-	return open(ctx, r, roles, 0)
+	return openSource(ctx, r, roles, 0)
 }
 
-func open(ctx context.Context, r Columnar, roles datasets.Roles, maxBytes int64) (datasets.Source, error) {
+func openSource(ctx context.Context, r Columnar, roles datasets.Roles, maxBytes int64) (datasets.Source, error) {
 	s := &source{columns: r, form: r.ColumnForm(), missing: missingStrings(roles.Schema)}
+	if s.form.Text != nil && roles.OnInvalid != nil && roles.Schema == nil {
+		return nil, fmt.Errorf("%s: invalid rows cannot be skipped without a schema", s.form.Name)
+	}
 	form, err := s.layoutForm(roles)
 	if err != nil {
 		return nil, err
 	}
 	if roles.LabelDelimiter != "" {
 		return splitLabels(ctx, form, roles, func(inner datasets.Roles) (datasets.Source, error) {
-			return open(ctx, r, inner, maxBytes)
+			return openSource(ctx, r, inner, maxBytes)
 		})
 	}
 	if s.layout, err = arrange(form, roles); err != nil {

@@ -48,7 +48,7 @@ func TestLevels(t *testing.T) {
 	r := records{Form{Name: "f", Columns: columns("a", "b", "c")},
 		[][]string{{"10", "b", "1"}, {"9", "10", "1.0"}, {"-1", "9", "-0"}, {"", "", "0"}}}
 	all := datasets.Categorical
-	src, err := Open(context.Background(), r, datasets.Roles{Kinds: map[string]datasets.Kind{"a": all, "b": all,
+	src, err := open(context.Background(), r, datasets.Roles{Kinds: map[string]datasets.Kind{"a": all, "b": all,
 		"c": all}})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestMostlyNumbers(t *testing.T) {
 		for range strs {
 			r.rows = append(r.rows, []string{"x"})
 		}
-		src, err := Open(context.Background(), r, datasets.Roles{})
+		src, err := open(context.Background(), r, datasets.Roles{})
 		if strs <= 2 {
 			if err == nil || !strings.HasPrefix(err.Error(),
 				fmt.Sprintf(`f:%d: column a: "x" is not a number, though %d %% of the values are`, 21-strs, 100-5*strs)) {
@@ -105,7 +105,7 @@ func TestTooManyLevels(t *testing.T) {
 		{4, 9, "f:4: column id: names of categories must have at most 9 bytes in all; drop the column"},
 	} {
 		maxCategories, maxCategoryBytes = test.categories, test.bytes
-		_, err := Open(context.Background(), r, datasets.Roles{})
+		_, err := open(context.Background(), r, datasets.Roles{})
 		if (err == nil) != (test.want == "") || err != nil && err.Error() != test.want {
 			t.Errorf("%d categories of %d bytes: %v, want %s", test.categories, test.bytes, err, test.want)
 		}
@@ -116,7 +116,7 @@ func TestTooManyLevels(t *testing.T) {
 // found by name only.
 func TestNames(t *testing.T) {
 	rows := [][]string{{"1", "2", "3"}, {"4", "5", "6"}}
-	src, err := Open(context.Background(), records{Form{Name: "f", Columns: columns("2", "a", "b")}, rows},
+	src, err := open(context.Background(), records{Form{Name: "f", Columns: columns("2", "a", "b")}, rows},
 		datasets.Roles{Target: []string{"2"}, Drop: []string{"-1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestNames(t *testing.T) {
 	}
 	schema := datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}},
 		Targets: []datasets.Column{{Name: "1"}}}
-	src, err = Open(context.Background(), records{Form{Name: "f", Columns: columns("b", "a")}, [][]string{{"1", "2"}}},
+	src, err = open(context.Background(), records{Form{Name: "f", Columns: columns("b", "a")}, [][]string{{"1", "2"}}},
 		datasets.Roles{Schema: &schema})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("target %v, inputs %v, %v", set.Y, set.X, err)
 	}
 	schema.Columns[1].Name = "a"
-	if _, err := Open(context.Background(), records{Form{Name: "f", Columns: columns("a")}, rows},
+	if _, err := open(context.Background(), records{Form{Name: "f", Columns: columns("a")}, rows},
 		datasets.Roles{Schema: &schema}); err == nil || err.Error() != `f: the schema has two columns called "a"` {
 		t.Error(err)
 	}
@@ -148,7 +148,7 @@ func TestManyNames(t *testing.T) {
 	for i := range 100 {
 		names = append(names, fmt.Sprint("c", i))
 	}
-	_, err := Open(context.Background(), records{Form{Name: "f", Columns: columns(names...)}, nil},
+	_, err := open(context.Background(), records{Form{Name: "f", Columns: columns(names...)}, nil},
 		datasets.Roles{Target: []string{"y"}})
 	if want := `f: target: no column "y"; there are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 88 more`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
@@ -162,7 +162,7 @@ func TestRowsWithoutATarget(t *testing.T) {
 		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	rows := [][]string{{"1", "yes"}, {"2", ""}, {"3", "no"}, {"4", "perhaps"}}
 	r := records{Form{Name: "f", Columns: columns("a", "y")}, rows}
-	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Unlabeled: true})
+	src, err := open(context.Background(), r, datasets.Roles{Schema: schema, Unlabeled: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestRowsWithoutATarget(t *testing.T) {
 		for range test.lacking {
 			r.rows = append(r.rows, []string{"2", ""})
 		}
-		src, err := Open(context.Background(), r, datasets.Roles{Schema: schema})
+		src, err := open(context.Background(), r, datasets.Roles{Schema: schema})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestTargetsThatAreNotRead(t *testing.T) {
 			columns, row = columns[:2], row[:2]
 		}
 		roles.Schema = schema
-		src, err := Open(context.Background(), records{Form{Name: "f", Columns: columns}, [][]string{row}}, roles)
+		src, err := open(context.Background(), records{Form{Name: "f", Columns: columns}, [][]string{row}}, roles)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -229,7 +229,7 @@ func TestKeptColumns(t *testing.T) {
 		r.rows = append(r.rows, []string{fmt.Sprint("n", i), fmt.Sprint(i)})
 	}
 	r.rows[7][0] = ""
-	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Passthrough: []string{"id", "a"}})
+	src, err := open(context.Background(), r, datasets.Roles{Schema: schema, Passthrough: []string{"id", "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,13 +248,13 @@ func TestKeptColumns(t *testing.T) {
 	if err := set.Check(); err == nil {
 		t.Error("kept texts of too few rows pass")
 	}
-	if _, err := Open(context.Background(), r, datasets.Roles{Passthrough: []string{"di"}}); err == nil ||
+	if _, err := open(context.Background(), r, datasets.Roles{Passthrough: []string{"di"}}); err == nil ||
 		err.Error() != `f: keep: no column "di"; there are id, a` {
 		t.Error(err)
 	}
 	sparse := records{Form{Name: "f", Sparse: true, Columns: []Column{{Name: "a"},
 		{Name: "b", Declared: true, Kind: datasets.Categorical, Categories: []string{"u", "v"}}}}, [][]string{}}
-	src, err = Open(context.Background(), sparseRecord{sparse}, datasets.Roles{Passthrough: []string{"b", "a"}})
+	src, err = open(context.Background(), sparseRecord{sparse}, datasets.Roles{Passthrough: []string{"b", "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,25 +276,25 @@ func TestTargetsThatScore(t *testing.T) {
 	ctx := context.Background()
 	r := records{Form{Name: "f", Columns: columns("a", "b")}, [][]string{{"1", "7"}, {"2", "3.5"}}}
 	for _, task := range []datasets.Task{datasets.Clustering, datasets.Anomaly} {
-		src, err := Open(ctx, r, datasets.Roles{Target: []string{"b"}, Task: task})
+		src, err := open(ctx, r, datasets.Roles{Target: []string{"b"}, Task: task})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(src.Schema().Classes(), " "); got != "3.5 7" {
 			t.Errorf("%s: classes %q", task, got)
 		}
-		if src, err = Open(ctx, r, datasets.Roles{Task: task}); err != nil {
+		if src, err = open(ctx, r, datasets.Roles{Task: task}); err != nil {
 			t.Fatal(err)
 		}
 		if s := src.Schema(); len(s.Targets) != 0 || len(s.Columns) != 2 {
 			t.Errorf("%s: without a target: %v", task, s)
 		}
 	}
-	src, err := Open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"}, Task: datasets.Anomaly})
+	src, err := open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"}, Task: datasets.Anomaly})
 	if err != nil || strings.Join(src.Schema().Classes(), " ") != "rest 9" {
 		t.Errorf("anomalies that do not occur: %v", err)
 	}
-	if _, err = Open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"},
+	if _, err = open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"},
 		Task: datasets.Clustering}); err == nil {
 		t.Error("a positive class that does not occur was taken")
 	}

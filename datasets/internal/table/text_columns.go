@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
@@ -16,8 +15,12 @@ import (
 // if the reader is [Splittable] and no invalid record is skipped.
 type textFile struct {
 	Reader
-	ordered bool // whether records must be read in order
+	ordered bool       // whether records must be read in order
+	spare   *sync.Pool // of tasks, for all passes and files
 }
+
+// newSpare returns the tasks of files.
+func newSpare() *sync.Pool { return &sync.Pool{New: func() any { return &partTask{} }} }
 
 func (t textFile) ColumnForm() ColumnForm {
 	form := t.Form()
@@ -31,7 +34,7 @@ func (t textFile) ColumnForm() ColumnForm {
 func (t textFile) Read(ctx context.Context, requests []ColumnRequest) (Cursor, error) {
 	form := t.Form()
 	c := &textCursor{file: t, form: form, requests: requests, content: true, byColumn: make([][]int, len(form.Columns)),
-		collect: make([]atomic.Bool, len(requests)), ready: make(chan *recordBatch), done: make(chan struct{}, 1)}
+		ready: make(chan *recordBatch), done: make(chan struct{}, 1)}
 	for k, r := range requests {
 		c.content = c.content && r.Content
 		c.at = append(c.at, r.Column)
@@ -55,11 +58,10 @@ type textCursor struct {
 	file     textFile
 	form     Form
 	requests []ColumnRequest
-	content  bool          // whether no number needs to be known
-	at       []int         // columns by request
-	byColumn [][]int       // requests by column
-	dense    []int         // requests with a value in each row
-	collect  []atomic.Bool // by request: whether numbers are strings too, because the column is categorical
+	content  bool    // whether no number needs to be known
+	at       []int   // columns by request
+	byColumn [][]int // requests by column
+	dense    []int   // requests with a value in each row
 	ctx      context.Context
 	cancel   context.CancelFunc
 	ready    chan *recordBatch
@@ -72,17 +74,8 @@ type textCursor struct {
 
 // run passes batches to the consumer.
 func (c *textCursor) run() error {
-	if r, ok := splittable(c.file.Reader); ok && !c.file.ordered {
-		return readParts(c.ctx, r, func() partResult { return c.newBatch() }, func(w *partTask, before int) (lines int,
-			err error) {
-			b := w.result.(*recordBatch)
-			b.base, b.part, lines = before, w.part, w.lines
-			if w.err != nil {
-				b.begin()
-				lines, err = w.part.Records(c.ctx, before, b.add)
-			}
-			return lines, cmp.Or(c.pass(b), err)
-		})
+	if r, ok := c.file.Reader.(Splittable); ok && !c.file.ordered {
+		return readParts(c.ctx, r, c)
 	}
 	b := c.newBatch()
 	b.begin()
@@ -94,6 +87,18 @@ func (c *textCursor) run() error {
 		return c.pass(b)
 	})
 	return cmp.Or(c.pass(b), err)
+}
+
+// collect passes the records of a part that starts after the given number of lines, and returns the
+// number of its own.
+func (c *textCursor) collect(w *partTask, before int) (lines int, err error) {
+	b := w.result
+	b.base, b.part, lines = before, w.part, w.lines
+	if w.err != nil {
+		b.begin()
+		lines, err = w.part.Records(c.ctx, before, b.add)
+	}
+	return lines, cmp.Or(c.pass(b), err)
 }
 
 // Bounds of a batch of records that are read in order.
@@ -128,6 +133,9 @@ func (c *textCursor) Next(maxRows int) (int, error) {
 	return c.rows, nil
 }
 
+// line returns the line of current row i.
+func (c *textCursor) line(i int) int { return c.batch.base + c.batch.lines[c.from+i] }
+
 // release returns the batch.
 func (c *textCursor) release() {
 	if c.batch != nil {
@@ -148,7 +156,7 @@ func (c *textCursor) Close() error {
 // Decode sets v to a view of the batch.
 func (c *textCursor) Decode(k int, v *Values) error {
 	b, col := c.batch, &c.batch.columns[k]
-	if c.collect[k].Load() && !col.strings && col.others < b.rows {
+	if c.requests[k].collect.Load() && !col.strings && col.others < b.rows {
 		if err := b.reread(k); err != nil {
 			return err
 		}
@@ -224,7 +232,7 @@ func (b *recordBatch) begin() {
 	b.lines, b.weights, b.cells = b.lines[:0], b.weights[:0], b.cells[:0]
 	for k := range b.columns {
 		col := &b.columns[k]
-		col.strings, col.others = b.requests[k].As == Strings || b.collect[k].Load(), 0
+		col.strings, col.others = b.requests[k].As == Strings || b.requests[k].collect.Load(), 0
 		b.strings = b.strings || col.strings
 		col.codes, col.rows, col.numbers = col.codes[:0], col.rows[:0], col.numbers[:0]
 		if col.dictionary != nil && len(col.dictionary.Strings) > 0 || col.dictionary == nil && col.strings {

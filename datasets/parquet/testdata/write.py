@@ -85,3 +85,5 @@ pq.write_table(pa.table({
     "raw": pa.array([b"ab", b"cd"], pa.binary(2)), "y": [1, 2]}), "nested.parquet")
 pq.write_table(rows.slice(0, 0), "empty.parquet")
 pq.write_table(rows.select(["double"]), "brotli.parquet", compression="brotli")
+pq.write_table(pa.table({"s": [bytes([i]).decode("latin1") + "a" * (2**20 - 1) for i in range(120)]}), "long.parquet", compression="zstd", use_dictionary=False,
+               write_statistics=False)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/command"
+	"github.com/bochner-ml/bochner/experiment/command"
 )
 
 // asCommand makes the test program be the command.

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner"
-	"github.com/bochner-ml/bochner/internal/command"
+	"github.com/bochner-ml/bochner/experiment/command"
 )
 
 // line saves a model as line.bochner.

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/bochner-ml/bochner/distributed/store/gs"
-	"github.com/bochner-ml/bochner/internal/experiment/store"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
 
 func googleStorage() store.Store { return gs.New() }

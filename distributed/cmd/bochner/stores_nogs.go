@@ -5,7 +5,7 @@ package main
 import (
 	"errors"
 
-	"github.com/bochner-ml/bochner/internal/experiment/store"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
 
 // googleStorage is left out: it would add 20 MB to a program of 51, without symbols.

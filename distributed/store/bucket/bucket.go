@@ -23,8 +23,8 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
-	"github.com/bochner-ml/bochner/internal/experiment/store"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
 
 // Open opens the bucket of a URL without path. The context applies to Open only, not to the bucket.

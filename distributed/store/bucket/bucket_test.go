@@ -13,8 +13,8 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/bochner-ml/bochner/distributed/store/bucket"
-	"github.com/bochner-ml/bochner/internal/experiment/store"
-	"github.com/bochner-ml/bochner/internal/experiment/store/storetest"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
+	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )
 
 func open(context.Context, *url.URL) (*blob.Bucket, error) { return memblob.OpenBucket(nil), nil }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/experiment/store"
-	"github.com/bochner-ml/bochner/internal/experiment/store/storetest"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
+	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )
 
 // A Google-compatible server satisfies the invariants.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/bochner-ml/bochner/internal/experiment/store"
-	"github.com/bochner-ml/bochner/internal/experiment/store/storetest"
+	"github.com/bochner-ml/bochner/internal/runtime/store"
+	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )
 
 // An S3-compatible server satisfies the invariants, without leftover uploads after failures and

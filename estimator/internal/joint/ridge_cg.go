@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 // usesSharedCG reports whether a candidate uses shifted CG on sparse rows. CG is not preconditioned
@@ -14,7 +15,7 @@ import (
 // known to converge.
 func (s *ridgeBatch) usesSharedCG(candidate Ridge, r *design.Rows) bool {
 	plain := false
-	if x, ok := s.Data.X.(interface{ Shared() (float64, bool) }); ok {
+	if x, ok := s.Data.X.(*matrices.CSR); ok {
 		_, plain = x.Shared()
 	}
 	return r.Sparse && (plain || r.N < r.Cols) && candidate.Alpha > 0 && candidate.SolverFor(r.N/2, r.Cols, true) == "cg"

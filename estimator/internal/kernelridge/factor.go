@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // FullMatrix returns the kernel matrix, rows × rows. Only the lower triangle and the tiles on the
@@ -63,7 +64,7 @@ func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[flo
 		}
 		lift = 16 * epsilon * trace
 	}
-	return nil, errRounding
+	return nil, solve.ErrRounding
 }
 
 // Solve overwrites v with (K + diag(ridge))⁻¹v.
@@ -139,7 +140,7 @@ func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, cent
 	err error) {
 	n := f.lower.Rows
 	if f.regularized {
-		return nil, nil, errRounding
+		return nil, nil, solve.ErrRounding
 	}
 	slack, err = f.inverseDiagonal(ctx)
 	if err != nil {
@@ -167,7 +168,7 @@ func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, cent
 	for at, v := range a {
 		residual[at] = v / slack[at/columns]
 		if math.IsNaN(residual[at]) || math.IsInf(residual[at], 0) {
-			return nil, nil, errRounding
+			return nil, nil, solve.ErrRounding
 		}
 	}
 	return residual, slack, nil

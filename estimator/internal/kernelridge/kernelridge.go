@@ -9,7 +9,7 @@
 // [System.Solve] uses conjugate gradients on tiles of K, which is never stored as a whole. Products
 // use float32 tiles, cached as far as memory permits. The residual is recomputed in float64 unless
 // float32 suffices, and iterative refinement continues from it. [Factor] is the Cholesky factor of
-// the full matrix, for few rows. [LowRank] is the preconditioner for many rows.
+// the full matrix, for few rows. [solve.LowRank] is the preconditioner for many rows.
 package kernelridge
 
 import (
@@ -18,6 +18,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Kernel computes tiles of the kernel matrix of some rows. It is safe for concurrent use.
@@ -107,7 +108,7 @@ const (
 //
 // After the soft deadline of ctx, steps only bring every column to the largest step count so far,
 // as with that count for maxIter.
-func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64,
+func (s *System) Solve(ctx context.Context, p solve.Preconditioner, x, y []float64, columns int, tol float64,
 	maxIter int) (Result, error) {
 	c := &solver{System: s, ctx: ctx, columns: columns, maxSteps: maxIter, x: x, y: y,
 		initialNorms: make([]float64, columns), r: make([]float64, len(y)),
@@ -189,13 +190,13 @@ type solver struct {
 	precisions      []precision // by column
 	previous        []float64   // relative residual before the last round, by column
 	steps           []int       // by column
-	precond         Preconditioner
+	precond         solve.Preconditioner
 	border          []float64 // M⁻¹1 for each α, if centered
 	borderSum       []float64
 }
 
 // start computes the residual at x.
-func (c *solver) start(p Preconditioner) error {
+func (c *solver) start(p solve.Preconditioner) error {
 	c.precond = p
 	if c.centered {
 		c.border = slices.Repeat([]float64{1}, c.rows*len(c.alphas))

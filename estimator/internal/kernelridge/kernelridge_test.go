@@ -117,12 +117,12 @@ var ctx = context.Background()
 var one = []float64{1}
 
 // lowRankOf is the preconditioner of a factor, for α = 1.
-func lowRankOf(factor kern.View[float64], ridge []float64) (Preconditioner, error) {
-	p, err := NewLowRankFactor(ctx, factor, ridge)
+func lowRankOf(factor kern.View[float64], ridge []float64) (solve.Preconditioner, error) {
+	p, err := solve.NewLowRankFactor(ctx, factor, ridge)
 	if err != nil {
 		return nil, err
 	}
-	return LowRank(ctx, p, one)
+	return solve.LowRank(ctx, p, one)
 }
 
 func differ(t *testing.T, what string, got, want []float64, tolerance float64) {
@@ -152,8 +152,8 @@ func TestSolveIsTheDenseSolution(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for name, p := range map[string]Preconditioner{"factor": factor, "low rank": low,
-					"diagonal": Diagonal(ridge, one)} {
+				for name, p := range map[string]solve.Preconditioner{"factor": factor, "low rank": low,
+					"diagonal": solve.Diagonal(ridge, one)} {
 					s := NewSystem(k, ridge, centered, 3*tileRows*tileRows*4)
 					x := make([]float64, len(y))
 					r, err := s.Solve(ctx, p, x, y, columns, 1e-11, 2000)
@@ -180,7 +180,7 @@ func TestSolveFallsBackToFloat64(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := NewSystem(k, ridge, true, 0)
-	near := struct{ Preconditioner }{factor} // no longer known as a factor
+	near := struct{ solve.Preconditioner }{factor} // no longer known as a factor
 	x := make([]float64, 300)
 	r, err := s.Solve(ctx, near, x, y, 1, 1e-8, 5000)
 	if err != nil || !r.Converged {
@@ -233,22 +233,22 @@ func TestSolveWarmStart(t *testing.T) {
 	_, y := problem(700, 1)
 	x := make([]float64, len(y))
 	s := NewSystem(k, DiagonalPenalty(700, 1, nil), true, 0)
-	first, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, 1, 1e-6, 1000)
+	first, err := s.Solve(ctx, solve.Diagonal(s.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil || first.Iterations == 0 {
 		t.Fatal(first, err)
 	}
-	again, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, 1, 1e-6, 1000)
+	again, err := s.Solve(ctx, solve.Diagonal(s.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil || again.Iterations != 0 || !again.Converged {
 		t.Error(again, err)
 	}
 	next := s.WithAlphas([]float64{1})
 	next.ridge = DiagonalPenalty(700, 0.9, nil)
-	warm, err := next.Solve(ctx, Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
+	warm, err := next.Solve(ctx, solve.Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	clear(x)
-	cold, err := next.Solve(ctx, Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
+	cold, err := next.Solve(ctx, solve.Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil || warm.Iterations >= cold.Iterations {
 		t.Errorf("%d steps from the last solution, %d from 0 (%v)", warm.Iterations, cold.Iterations, err)
 	}
@@ -258,7 +258,7 @@ func TestSolveReportsNonConvergence(t *testing.T) {
 	k := gaussian(400, 0.3)
 	_, y := problem(400, 1)
 	s := NewSystem(k, DiagonalPenalty(400, 1e-3, nil), false, 0)
-	r, err := s.Solve(ctx, Diagonal(s.ridge, one), make([]float64, 400), y, 1, 1e-6, 5)
+	r, err := s.Solve(ctx, solve.Diagonal(s.ridge, one), make([]float64, 400), y, 1, 1e-6, 5)
 	if err != nil || r.Converged || r.Iterations != 5 || !(r.Residual > 1e-6) {
 		t.Error(r, err)
 	}
@@ -286,7 +286,7 @@ func TestResidualInSinglePrecision(t *testing.T) {
 		k := watched{gaussian(n, 0.3), new(atomic.Int64)}
 		s := NewSystem(k, DiagonalPenalty(n, c.alpha, nil), true, 0)
 		x := make([]float64, n*columns)
-		r, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, columns, c.tol, 1000)
+		r, err := s.Solve(ctx, solve.Diagonal(s.ridge, one), x, y, columns, c.tol, 1000)
 		if err != nil || !r.Converged {
 			t.Fatal(r, err)
 		}
@@ -320,7 +320,7 @@ func TestSolveEndsWhenItIsLate(t *testing.T) {
 	s := NewSystem(k, DiagonalPenalty(700, 1e-3, nil), true, 0)
 	solved := func(ctx context.Context, most int) ([]float64, Result) {
 		x := make([]float64, len(y))
-		r, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, columns, 1e-6, most)
+		r, err := s.Solve(ctx, solve.Diagonal(s.ridge, one), x, y, columns, 1e-6, most)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,7 +409,7 @@ func TestSolveCancel(t *testing.T) {
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
 	s := NewSystem(k, DiagonalPenalty(1100, 1, nil), true, 0)
-	if _, err := s.Solve(stopped, Diagonal(s.ridge, one), make([]float64, 1100), y, 1, 1e-6,
+	if _, err := s.Solve(stopped, solve.Diagonal(s.ridge, one), make([]float64, 1100), y, 1, 1e-6,
 		1000); err != context.Canceled {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
@@ -138,7 +139,7 @@ func TestRankFollowsThePenalty(t *testing.T) {
 		if _, err := tr.preconditioner(ctx, s, []float64{alpha}); err != nil {
 			t.Fatal(err)
 		}
-		rank := tr.lowRank.gram.Rows
+		rank := tr.lowRank.Rank()
 		if most, _ := s.rank(rows); rank > most || rank < last || rank < 100 {
 			t.Errorf("alpha %g: rank %d, was %d", alpha, rank, last)
 		}
@@ -194,7 +195,7 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 			t.Errorf("%s shares distances", s.Kernel)
 		}
 	}
-	wide := Spec{Kernel: "gaussian", Gamma: kernel.GammaScale}
+	wide := Spec{Kernel: "gaussian", Gamma: kernel.GammaScale()}
 	if !wide.SharesDistances(100, 50) || wide.SharesDistances(100, 3) || wide.SharesDistances(maxCachedRows+1, 50) {
 		t.Error("not where it is worth it")
 	}
@@ -211,19 +212,19 @@ func TestLowRankIsTheInverse(t *testing.T) {
 	for i, v := range f.Data {
 		rounded.Data[i] = float32(v)
 	}
-	wide, err := NewLowRankFactor(ctx, f, ridge)
+	wide, err := solve.NewLowRankFactor(ctx, f, ridge)
 	if err != nil {
 		t.Fatal(err)
 	}
-	narrow, err := NewLowRankFactor(ctx, rounded, ridge)
+	narrow, err := solve.NewLowRankFactor(ctx, rounded, ridge)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Float32FactorSuffices(ridge, 0.01) || Float32FactorSuffices(ridge, 1e-9) {
+	if !solve.Float32FactorSuffices(ridge, 0.01) || solve.Float32FactorSuffices(ridge, 1e-9) {
 		t.Error("single precision is not where the penalty allows it")
 	}
-	for p, tolerance := range map[*LowRankFactor]float64{wide: 1e-9, narrow: 5e-3} {
-		m, err := LowRank(ctx, p, alphas)
+	for p, tolerance := range map[*solve.LowRankFactor]float64{wide: 1e-9, narrow: 5e-3} {
+		m, err := solve.LowRank(ctx, p, alphas)
 		if err != nil {
 			t.Fatal(err)
 		}

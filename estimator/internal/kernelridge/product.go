@@ -58,7 +58,7 @@ func (p *product[T]) bounds(block int) (lo, hi int) {
 func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int) error {
 	right := kern.Dense(columns, p.rows, p.rows, make([]T, len(v)))
 	sums := make([]float64, len(v))
-	transpose(right.Data, v, p.rows, columns)
+	design.Transpose(right.Data, v, columns)
 	parts := make([]T, p.blocks()*tileRows*columns)
 	for i := range p.blocks() {
 		lo, hi := p.bounds(i)
@@ -71,7 +71,7 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 				left, end := p.bounds(j)
 				part := kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:])
 				if i == j {
-					mulTile(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
+					kern.MulThin(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
 					continue
 				}
 				mirrored := kern.Dense(columns, end-left, end-left, buffer.Data[tileSize:])
@@ -86,7 +86,7 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 			addRows(sums, kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:]), p.rows, lo)
 		}
 	}
-	transpose(dst, sums, columns, p.rows)
+	design.Transpose(dst, sums, p.rows)
 	return nil
 }
 
@@ -126,26 +126,12 @@ func (p *product[T]) tile(i, j int, buf, spare []T) kern.View[T] {
 // mulTileBoth computes ahead = tile·right and back = tileᵀ·left, with vectors as rows.
 func mulTileBoth[T kern.Float](product, transposed, tile, right, left kern.View[T]) {
 	if product.Rows > 1 {
-		mulTile(product.T(), tile, right.T(), false)
-		mulTile(transposed.T(), tile, left.T(), true)
+		kern.MulThin(product.T(), tile, right.T(), false)
+		kern.MulThin(transposed.T(), tile, left.T(), true)
 		return
 	}
 	clear(transposed.Row(0))
 	kern.MulVecBoth(product.Row(0), transposed.Row(0), tile, right.Row(0), left.Row(0))
-}
-
-// mulTile computes c = a·b or c = aᵀ·b.
-func mulTile[T kern.Float](c, a, b kern.View[T], transposed bool) {
-	switch {
-	case b.Cols == 1 && transposed:
-		kern.MulVecT(c.Data[:a.Cols], a, b.Data[:a.Rows], false)
-	case b.Cols == 1:
-		kern.MulVec(c.Data[:a.Rows], a, b.Data[:a.Cols], false)
-	case transposed:
-		kern.Mul(c, a.T(), b, false)
-	default:
-		kern.Mul(c, a, b, false)
-	}
 }
 
 // addRows adds rows to those of dst, which have the given length, at column from.
@@ -154,15 +140,6 @@ func addRows[T kern.Float](dst []float64, rows kern.View[T], length, from int) {
 		out := dst[j*length+from:]
 		for k, v := range rows.Row(j) {
 			out[k] += float64(v)
-		}
-	}
-}
-
-// transpose writes the transpose of v, rows × columns, to dst.
-func transpose[T kern.Float](dst []T, v []float64, rows, columns int) {
-	for i := range rows {
-		for j, x := range v[i*columns : (i+1)*columns] {
-			dst[j*rows+i] = T(x)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
@@ -221,7 +222,7 @@ func (s Spec) cgCost(shape datasets.Shape) datasets.Cost {
 	rank, residual := s.typicalRank(shape.Rows)
 	steps := min(s.steps(shape.Rows, rank, residual), float64(s.MaxIter))
 	precision, checks := 1.0, 1.0
-	if s.Alpha < minFloat32Penalty*n {
+	if s.Alpha < solve.MinFloat32Penalty*n {
 		precision = doubleShare
 	}
 	switch {

@@ -37,7 +37,7 @@ type Training struct {
 	reuse    bool      // whether several penalties follow
 
 	full    kern.View[float64]
-	lowRank *LowRankFactor
+	lowRank *solve.LowRankFactor
 	system  *System
 }
 
@@ -255,14 +255,14 @@ func (t *Training) newModel(s Spec, way string, a []float64, result Result) (*Mo
 const factorTol = 1e-12
 
 // preconditioner returns the CG preconditioner for a list of penalties.
-func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64) (Preconditioner, error) {
+func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64) (solve.Preconditioner, error) {
 	limit, stop := t.spec.rank(len(t.rowIndex))
 	if limit == 0 {
-		return Diagonal(t.inverse, alphas), nil
+		return solve.Diagonal(t.inverse, alphas), nil
 	}
 	if t.lowRank == nil {
 		var err error
-		if Float32FactorSuffices(t.inverse, t.spec.Alpha) {
+		if solve.Float32FactorSuffices(t.inverse, t.spec.Alpha) {
 			t.lowRank, err = newLowRank(ctx, t, t.points.rows32, limit, s.Seed, stop)
 		} else {
 			t.lowRank, err = newLowRank(ctx, t, t.points.rows64, limit, s.Seed, stop)
@@ -271,17 +271,17 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 			return nil, err
 		}
 	}
-	return LowRank(ctx, t.lowRank, alphas)
+	return solve.LowRank(ctx, t.lowRank, alphas)
 }
 
 // newLowRank computes the low-rank factor in one of the precisions.
 func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], rankLimit int, seed uint64,
-	stop func(int, float64) bool) (*LowRankFactor, error) {
+	stop func(int, float64) bool) (*solve.LowRankFactor, error) {
 	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, rankLimit, seed, stop)
 	if err != nil {
 		return nil, err
 	}
-	return NewLowRankFactor(ctx, f.F, t.inverse)
+	return solve.NewLowRankFactor(ctx, f.F, t.inverse)
 }
 
 // factor factorizes the full matrix.

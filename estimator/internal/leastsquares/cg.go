@@ -33,7 +33,7 @@ type ridgeCG struct {
 // solve uses the Nyström preconditioner if it pays and rounding permits, otherwise the diagonal.
 func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
 	if c.usesNystroem(c.m.rows, c.m.Cols, c.rows.Sparse) {
-		if w, report, err = c.solvePreconditioned(); !errors.Is(err, errRounding) {
+		if w, report, err = c.solvePreconditioned(); !errors.Is(err, solve.ErrRounding) {
 			return w, report, err
 		}
 	}
@@ -64,7 +64,7 @@ func (c *ridgeCG) solveWithinBudget() (w []float64, report solve.Report, err err
 	maxIter := c.MaxIter
 	c.MaxIter = min(maxIter, int(budget))
 	w, report, err = c.solvePreconditioned()
-	if errors.Is(err, errRounding) || err == nil && !report.Converged && c.MaxIter < maxIter {
+	if errors.Is(err, solve.ErrRounding) || err == nil && !report.Converged && c.MaxIter < maxIter {
 		return nil, report, errSteps
 	}
 	return w, report, err
@@ -246,7 +246,7 @@ func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 			return nil, report, err
 		}
 		if !columnNorms(norms, right, z) {
-			return nil, report, errRounding
+			return nil, report, solve.ErrRounding
 		}
 		previous := worst
 		if worst = maxRatio(norms, r.goal); worst <= 1 || report.Iterations >= r.MaxIter || rounds == maxRounds {

@@ -2,7 +2,6 @@ package leastsquares
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 
@@ -10,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/matrices"
 )
 
@@ -36,8 +35,7 @@ const (
 type nystroem struct {
 	ctx            context.Context
 	alpha, penalty float64
-	factor         kern.View[float32] // F, rank × columns
-	inner          kern.View[float64] // Cholesky factor of FFᵀ + penalty·I
+	inverse        solve.Preconditioner
 }
 
 // rankOf returns the rank of a preconditioner for alpha on d columns with the given trace. At most
@@ -127,58 +125,33 @@ func (s *sketch) gatherColumns(dst []float32, rows kern.View[float32], mean, wei
 	})
 }
 
-// errRounding reports that rounding makes the preconditioner indefinite.
-var errRounding = errors.New("alpha is below the rounding error of the inputs")
-
 // newPreconditioner returns the preconditioner for alpha on a matrix with the given trace.
 func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*nystroem, error) {
 	k, d := s.sums.Rows, s.sums.Cols
-	p := &nystroem{ctx: ctx, alpha: alpha, factor: s.sums}
 	lower, err := s.coreFactor(ctx, alpha)
 	if err != nil {
 		return nil, err
 	}
-	traceF := 0.0 // trace of FᵀF
+	factor := kern.Dense(d, k, k, make([]float64, d*k)) // Fᵀ: float32 would be inaccurate for a small alpha
 	for lo := 0; lo < d; lo += factorColumns {
 		hi := min(lo+factorColumns, d)
-		part := s.sums.Slice(0, k, lo, hi)
 		stripe := kern.Dense(k, hi-lo, hi-lo, make([]float64, k*(hi-lo)))
 		for i := range k {
-			design.Widen(stripe.Row(i), part.Row(i))
+			design.Widen(stripe.Row(i), s.sums.Row(i)[lo:hi])
 		}
 		if err := kern.SolveLower(ctx, lower, stripe); err != nil {
 			return nil, err
 		}
-		traceF += kern.Dot(stripe.Data, stripe.Data)
-		for i := range k {
-			design.Round(part.Row(i), stripe.Row(i))
-		}
+		design.Transpose(factor.Data[lo*k:hi*k], stripe.Data, hi-lo)
 	}
-	p.penalty = alpha + max(0, trace-traceF)/float64(d)
-	p.inner = kern.Dense(k, k, k, make([]float64, k*k))
-	if err := p.gram(); err != nil {
+	p := &nystroem{ctx: ctx, alpha: alpha}
+	p.penalty = alpha + max(0, trace-kern.Dot(factor.Data, factor.Data))/float64(d)
+	shared, err := solve.NewLowRankFactor(ctx, factor, slices.Repeat([]float64{1}, d))
+	if err != nil {
 		return nil, err
 	}
-	addDiagonal(p.inner.Data, k, p.penalty)
-	if _, ok, err := kern.Cholesky(ctx, p.inner); err != nil || !ok {
-		return nil, orRounding(err)
-	}
-	return p, nil
-}
-
-// gram adds FFᵀ to the inner matrix.
-func (p *nystroem) gram() error {
-	k, d := p.factor.Rows, p.factor.Cols
-	for lo := 0; lo < d; lo += factorColumns {
-		var err error
-		widened(p.factor.Slice(0, k, lo, min(lo+factorColumns, d)), func(part kern.View[float64]) {
-			err = kern.Gram(p.ctx, p.inner, part.T(), nil)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	p.inverse, err = solve.LowRank(ctx, shared, []float64{p.penalty})
+	return p, err
 }
 
 // factorColumns is the number of columns of F computed together.
@@ -204,68 +177,11 @@ func (s *sketch) coreFactor(ctx context.Context, alpha float64) (kern.View[float
 			return core, err
 		}
 	}
-	return core, errRounding
+	return core, solve.ErrRounding
 }
 
-func orRounding(err error) error {
-	if err != nil {
-		return err
-	}
-	return errRounding
-}
-
-// Block sizes of products with F.
-const solveRows, solveColumns = 64, 1024
-
-// solve writes P⁻¹v to dst; both are columns × outputs. Products are float64.
+// solve writes P⁻¹v to dst; both are columns × outputs.
 func (p *nystroem) solve(dst, v []float64, t int) error {
-	m, d := p.factor.Rows, p.factor.Cols
-	right, inner := design.Borrow[float64](d*t), make([]float64, m*t)
-	defer right.Release()
-	design.Transpose(right.Data, v, t)
-	vectors := kern.NewFewVectors(kern.Dense(t, d, d, right.Data), nil)
-	kern.Parallel(m, solveRows, func(lo, hi int) {
-		pass := vectors.NewPass()
-		widened(p.factor.Slice(lo, hi, 0, d), func(rows kern.View[float64]) {
-			scores := pass.Scores(rows)
-			for o := range t {
-				for i, s := range scores.Row(o) {
-					inner[(lo+i)*t+o] = s
-				}
-			}
-		})
-	})
-	if err := kern.SolveCholesky(p.ctx, p.inner, kern.Dense(m, t, t, inner)); err != nil {
-		return err
-	}
-	kern.Parallel(d, solveColumns, func(from, to int) {
-		pass := kern.NewFewVectors(kern.Dense(t, to-from, d, right.Data[from:]), nil).NewPass()
-		for lo := 0; lo < m; lo += solveRows {
-			hi := min(lo+solveRows, m)
-			weights := pass.Weights(hi - lo)
-			for o := range t {
-				for i := range hi - lo {
-					weights.Set(o, i, inner[(lo+i)*t+o])
-				}
-			}
-			widened(p.factor.Slice(lo, hi, from, to), pass.Add)
-		}
-		for o := range t {
-			for j, s := range pass.Sums().Row(o) {
-				dst[(from+j)*t+o] = (v[(from+j)*t+o] - s) / p.penalty
-			}
-		}
-	})
-	return ctxerr.Check(p.ctx)
-}
-
-// widened calls f with the rows in float64.
-func widened(rows kern.View[float32], f func(kern.View[float64])) {
-	n, d := rows.Rows, rows.Cols
-	buffer := design.Borrow[float64](n * d)
-	defer buffer.Release()
-	for i := range n {
-		design.Widen(buffer.Data[i*d:(i+1)*d], rows.Row(i))
-	}
-	f(kern.Dense(n, d, d, buffer.Data))
+	copy(dst, v)
+	return p.inverse.Solve(p.ctx, dst, t)
 }

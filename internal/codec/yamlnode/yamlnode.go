@@ -3,6 +3,7 @@
 package yamlnode
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -107,6 +108,19 @@ func Plain(node *yaml.Node) any {
 		return out
 	}
 	return scalar(node)
+}
+
+// Mapping parses a document that is a mapping of plain values; nil if it is empty. Aliases are not expanded.
+func Mapping(text string) (map[string]any, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil || len(root.Content) == 0 {
+		return nil, err
+	}
+	out, is := Plain(root.Content[0]).(map[string]any)
+	if !is {
+		return nil, errors.New("yaml: must be a mapping")
+	}
+	return out, nil
 }
 
 func scalar(node *yaml.Node) any {

@@ -22,6 +22,8 @@ const (
 // at its initial value. At least one remains above 0. The search ends as [Exact.Minimize] does.
 //
 // With enough rows all sweeps but the last use the first half of the rows, at an eighth of the cost.
+// With at least as many held-out rows as rows, only the errors of the former count: leave-one-out
+// errors cost n³ more.
 func (e Exact) Search(ctx context.Context, start Point, sweeps int) (Result, error) {
 	point, lower, upper := e.region(start)
 	initial, steps := slices.Clone(point), 0

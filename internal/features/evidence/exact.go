@@ -34,6 +34,9 @@ import (
 //	J     = ½qn·log(S/qn)
 //	dJ/dM = ½G,  G = (qn/S)·(2PVP − Σ_t (Pu_t·y_tᵀP + Py_t·u_tᵀP))
 //
+// Held adds the errors of further rows, whose targets the n rows predict, to S and to the number n, without a gradient.
+// If there are at least n, they replace the leave-one-out errors, which cost n³ more.
+//
 // Value and gradient cost n³ + 4n²·d flops and 4n² values; the leave-one-out error costs n³ more. The
 // loop over pairs of the L1 distance is slower than the matrix product of the squared one.
 //
@@ -49,6 +52,7 @@ type Exact struct {
 	Product     *Product         // replaces X, Kernel and Group
 	Intercept   bool             // whether there is an intercept
 	LeaveOneOut bool             // minimize the leave-one-out error instead
+	Held        *mat.Dense       // targets of the rows of Product after those of Y, with LeaveOneOut; or nil
 
 	Noise, Amplitude float64 // of all targets; 0 means optimized. Their ratio is at least 1e-8
 }
@@ -144,18 +148,23 @@ type exact struct {
 	inverse  kern.View[float64] // n×n, M⁻¹, then P or G
 	solved   kern.View[float64] // (q+1)×n, Py_t and, last, M⁻¹1
 	level    float64            // 1ᵀM⁻¹1, or 0 without an intercept
+	means    []float64          // intercepts
 	factors  []float64          // a_t
 	traces   []float64          // n, diagonal of G
 
 	// For the leave-one-out error.
-	diagonal []float64 // n, of P
-	squares  float64   // S
+	diagonal  []float64  // n, of P
+	squares   float64    // S
+	predicted *mat.Dense // of Held
 }
 
 func newExact(e Exact) *exact {
 	n, q := e.Y.Dims()
 	o := &exact{Exact: e, n: n, q: q, factors: make([]float64, q), traces: make([]float64, n),
-		solved: newMatrix[float64](q+1, n)}
+		means: make([]float64, q), solved: newMatrix[float64](q+1, n)}
+	if e.Held != nil {
+		o.predicted = mat.NewDense(e.Held.RawMatrix().Rows, q, nil)
+	}
 	for _, v := range []*kern.View[float64]{&o.factored, &o.root, &o.inverse} {
 		*v = newMatrix[float64](n, n)
 	}
@@ -207,7 +216,7 @@ func (o *exact) value(ctx context.Context, point []float64) (value float64, ok b
 		return math.Inf(1), false, err
 	}
 	if value, err = o.evidence(ctx, ratio); err == nil && o.LeaveOneOut {
-		value, err = o.leaveOneOut(ctx)
+		value, err = o.squaredErrors(ctx, point)
 	}
 	return value, true, err
 }
@@ -243,7 +252,8 @@ func (o *exact) evidence(ctx context.Context, ratio float64) (value float64, err
 	for t := range o.q {
 		p := o.solved.Row(t)
 		if o.Intercept {
-			kern.Axpy(-kern.Sum(p)/o.level, ones, p)
+			o.means[t] = kern.Sum(p) / o.level
+			kern.Axpy(-o.means[t], ones, p)
 		}
 		r := o.rss(t)
 		switch {
@@ -302,10 +312,36 @@ func (o *exact) sensitivity(ctx context.Context) error {
 	return ctxerr.Check(ctx)
 }
 
-// leaveOneOut returns the objective of the leave-one-out errors, given the factor and Py_t.
-func (o *exact) leaveOneOut(ctx context.Context) (float64, error) {
+// squaredErrors returns the objective of the leave-one-out and the held-out errors, given the factor and Py_t.
+func (o *exact) squaredErrors(ctx context.Context, point []float64) (float64, error) {
+	o.squares = math.SmallestNonzeroFloat64 / epsilon
+	count := 0
+	if o.Held != nil {
+		count = o.Product.held
+		if err := o.Product.predict(ctx, o.predicted, point, o.solved); err != nil {
+			return 0, err
+		}
+		for i := range count {
+			for t, f := range o.predicted.RawRowView(i) {
+				e := o.Held.At(i, t) - f - o.means[t]
+				o.squares += e * e
+			}
+		}
+	}
+	if count < o.n {
+		if err := o.leaveOneOut(ctx); err != nil {
+			return 0, err
+		}
+		count += o.n
+	}
+	size := float64(count * o.q)
+	return size / 2 * math.Log(o.squares/size), nil
+}
+
+// leaveOneOut adds the squares of the leave-one-out errors.
+func (o *exact) leaveOneOut(ctx context.Context) error {
 	if err := invertLower(ctx, o.root, o.factored); err != nil {
-		return 0, err
+		return err
 	}
 	clear(o.diagonal)
 	for i := range o.n {
@@ -319,15 +355,13 @@ func (o *exact) leaveOneOut(ctx context.Context) (float64, error) {
 			o.diagonal[i] -= v * v / o.level
 		}
 	}
-	o.squares = math.SmallestNonzeroFloat64 / epsilon
 	for t := range o.q {
 		for i, p := range o.solved.Row(t) {
 			e := p / o.diagonal[i]
 			o.squares += e * e
 		}
 	}
-	size := float64(o.n * o.q)
-	return size / 2 * math.Log(o.squares/size), nil
+	return nil
 }
 
 // leaveOneOutSensitivity computes G in place of the inverse.

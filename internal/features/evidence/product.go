@@ -22,9 +22,10 @@ import (
 //	dJ/dlog s_g = ½·Σ_il G_il·w_s·(Π_{u≠t} φ_u)·φ_t'·p_t·s_g^p_t·D_g
 //
 // with a sum of the latter over the groups that share a scale. The distances are stored once, so that a
-// value costs a multiplication per group and pair. Memory: 2n² bytes per group.
+// value costs a multiplication per group and pair. Memory: 2n² bytes per group, and 4nm for m held-out rows.
 type Product struct {
-	n       int
+	n       int // rows of M
+	held    int // further rows, whose targets M predicts
 	terms   []*pairwise.Kernel
 	groups  []distances
 	scales  []int     // the first group of each scale
@@ -44,26 +45,24 @@ type Group struct {
 type distances struct {
 	term   int
 	scale  int
-	lower  []float32 // of rows i > l, row by row
-	center float64   // mean over all pairs
-	least  float64   // minimum above 0, +Inf without any
+	rows   [][]float32 // of row i from the rows of M before it
+	center float64     // mean over all pairs of rows of M
+	least  float64     // minimum of these above 0, +Inf without any
 }
 
-// row returns the distances of row i from the rows before it.
-func (d distances) row(i int) []float32 { return d.lower[i*(i-1)/2 : i*(i+1)/2] }
-
 // NewProduct returns the mean of products with the given weights, in which each list of terms is the factors
-// of one, with metric Squared or L1, of the rows of X, a *mat.Dense or *matrices.CSR. Terms are numbered through.
-func NewProduct(ctx context.Context, X mat.Matrix, products [][]*pairwise.Kernel, weights []float64,
+// of one, with metric Squared or L1, of the first n rows of X, a *mat.Dense or *matrices.CSR. Terms are numbered
+// through.
+func NewProduct(ctx context.Context, X mat.Matrix, n int, products [][]*pairwise.Kernel, weights []float64,
 	groups []Group) (*Product, error) {
-	n, _ := X.Dims()
+	all, _ := X.Dims()
 	terms := slices.Concat(products...)
-	p := &Product{n: n, terms: terms, first: []int{0}}
+	p := &Product{n: n, held: all - n, terms: terms, first: []int{0}}
 	for s, factors := range products {
 		p.first = append(p.first, p.first[s]+len(factors))
 		p.weights = append(p.weights, weights[s]/kern.Sum(weights))
 	}
-	all := newMatrix[float64](n, n)
+	tile := newMatrix[float64](all, n)
 	sums, least := make([]float64, n), make([]float64, n)
 	for at, g := range groups {
 		if g.Scale == len(p.scales) {
@@ -87,18 +86,23 @@ func NewProduct(ctx context.Context, X mat.Matrix, products [][]*pairwise.Kernel
 			factor[j] = g.Factor
 		}
 		rows := pairwise.NewRows[float64](k.Frame(factor, own), own)
-		if err := pairwise.Tiles(ctx, all, rows, rows, k.Metric); err != nil {
+		if err := pairwise.Tiles(ctx, tile, rows, rows.Slice(0, n), k.Metric); err != nil {
 			return nil, err
 		}
-		d := distances{term: g.Term, scale: g.Scale, lower: make([]float32, n*(n-1)/2)}
-		kern.Parallel(n, pairwise.TileRows, func(lo, hi int) {
+		d := distances{term: g.Term, scale: g.Scale, rows: make([][]float32, all)}
+		kern.Parallel(all, pairwise.TileRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				from := all.Row(i)[:i]
-				sums[i], least[i] = kern.Sum(from), math.Inf(1)
+				from := tile.Row(i)[:min(i, n)]
+				d.rows[i] = make([]float32, len(from))
 				for l, v := range from {
-					d.row(i)[l] = float32(v)
-					if v > 0 {
-						least[i] = min(least[i], v)
+					d.rows[i][l] = float32(v)
+				}
+				if i < n {
+					sums[i], least[i] = kern.Sum(from), math.Inf(1)
+					for _, v := range from {
+						if v > 0 {
+							least[i] = min(least[i], v)
+						}
 					}
 				}
 			}
@@ -109,10 +113,13 @@ func NewProduct(ctx context.Context, X mat.Matrix, products [][]*pairwise.Kernel
 	return p, ctxerr.Check(ctx)
 }
 
-// head returns the product of the first n rows, with the mean distances of all.
+// head returns the product in which M has the first n rows, with the mean distances of all.
 func (p *Product) head(n int) *Product {
 	out := *p
-	out.n = n
+	out.n, out.groups = n, slices.Clone(p.groups)
+	for g, d := range out.groups {
+		out.groups[g].rows = slices.Concat(d.rows[:n], d.rows[p.n:])
+	}
 	return &out
 }
 
@@ -164,7 +171,7 @@ func (p *Product) powers(point []float64) []float64 {
 	return out
 }
 
-// distances writes the scaled distances of row i from the rows before it, a row for each term.
+// distances writes the scaled distances of row i from the rows of M before it, a row for each term.
 func (p *Product) distances(dst kern.View[float64], weights []float64, i int) {
 	for t := range p.terms {
 		clear(dst.Row(t))
@@ -174,14 +181,14 @@ func (p *Product) distances(dst kern.View[float64], weights []float64, i int) {
 		if w == 0 {
 			continue
 		}
-		to := dst.Row(d.term)[:i]
-		for l, v := range d.row(i) {
+		to := dst.Row(d.term)
+		for l, v := range d.rows[i][:len(to)] {
 			to[l] += w * float64(v)
 		}
 	}
 }
 
-// each calls f with every row and buffers of a row for each term.
+// each calls f with every row of M and buffers of a row for each term.
 func (p *Product) each(ctx context.Context, buffers int, f func(i int, of []kern.View[float64])) error {
 	const rows = 32
 	kern.Parallel(p.n, rows, func(lo, hi int) {
@@ -203,23 +210,53 @@ func (p *Product) each(ctx context.Context, buffers int, f func(i int, of []kern
 func (p *Product) compute(ctx context.Context, dst kern.View[float64], point []float64, ratio float64) error {
 	powers := p.powers(point)
 	return p.each(ctx, 1, func(i int, of []kern.View[float64]) {
-		terms, to := of[0], dst.Row(i)
-		p.distances(terms, powers, i)
-		clear(to[:i])
-		for s, weight := range p.weights {
-			product := terms.Row(p.first[s])
-			for t := p.first[s]; t < p.first[s+1]; t++ {
-				pairwise.Values(p.terms[t], 1, terms.Slice(t, t+1, 0, i))
-				if t > p.first[s] {
-					kern.MulElem(product, product, terms.Row(t))
-				}
-			}
-			for l, v := range product {
-				to[l] += weight * v
+		p.distances(of[0], powers, i)
+		combine(p, dst.Row(i)[:i], of[0])
+		dst.Set(i, i, 1+ratio)
+	})
+}
+
+// combine writes the kernel of a row, given the distances of each term, which it overwrites.
+func combine[T kern.Float](p *Product, to []T, terms kern.View[T]) {
+	clear(to)
+	for s, weight := range p.weights {
+		product := terms.Row(p.first[s])
+		for t := p.first[s]; t < p.first[s+1]; t++ {
+			pairwise.Values(p.terms[t], 1, terms.Slice(t, t+1, 0, terms.Cols))
+			if t > p.first[s] {
+				kern.MulElem(product, product, terms.Row(t))
 			}
 		}
-		to[i] = 1 + ratio
+		kern.Axpy(T(weight), product, to)
+	}
+}
+
+// predict writes the products of the kernel of the held-out rows and the rows of M with each row of solved, in
+// float32: their errors are far larger than its resolution.
+func (p *Product) predict(ctx context.Context, dst *mat.Dense, point []float64, solved kern.View[float64]) error {
+	powers, single := p.powers(point), newMatrix[float32](solved.Rows, p.n)
+	for t := range solved.Rows {
+		for i, v := range solved.Row(t) {
+			single.Set(t, i, float32(v))
+		}
+	}
+	const rows = 32
+	kern.Parallel(p.held, rows, func(lo, hi int) {
+		terms, to := newMatrix[float32](len(p.terms), p.n), make([]float32, p.n)
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			clear(terms.Data)
+			for g, d := range p.groups {
+				if powers[g] > 0 {
+					kern.Axpy(float32(powers[g]), d.rows[p.n+i][:p.n], terms.Row(d.term))
+				}
+			}
+			combine(p, to, terms)
+			for t := range dst.RawMatrix().Cols {
+				dst.Set(i, t, float64(kern.Dot(to, single.Row(t))))
+			}
+		}
 	})
+	return ctxerr.Check(ctx)
 }
 
 func (p *Product) slope(ctx context.Context, gradient []float64, g kern.View[float64], point []float64) error {
@@ -245,7 +282,7 @@ func (p *Product) slope(ctx context.Context, gradient []float64, g kern.View[flo
 		}
 		for at, d := range p.groups {
 			h, sum := slopes.Row(d.term), 0.0
-			for l, v := range d.row(i) {
+			for l, v := range d.rows[i] {
 				sum += h[l] * float64(v)
 			}
 			parts.Set(i, at, sum)

@@ -28,7 +28,7 @@ func mixed(t *testing.T, n int) (p *Product, X *mat.Dense, value func(point []fl
 	groups := []Group{{Term: 0, Scale: 0, Inputs: []int{0, 2}, Factor: 0.5},
 		{Term: 1, Scale: 1, Inputs: []int{1}, Factor: 2},
 		{Term: 2, Scale: 2, Inputs: []int{3}, Factor: 1}, {Term: 0, Scale: 3, Inputs: []int{4}, Factor: 1}}
-	p, err := NewProduct(context.Background(), matrices.CSRFromDense(X), [][]*pairwise.Kernel{kernels}, []float64{1}, groups)
+	p, err := NewProduct(context.Background(), matrices.CSRFromDense(X), n, [][]*pairwise.Kernel{kernels}, []float64{1}, groups)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func mixedSum(t *testing.T, n int) (*Product, *mat.Dense) {
 	_, X, _ := mixed(t, n)
 	products := [][]*pairwise.Kernel{{exactKernel(t, "gaussian", 0, 0), exactKernel(t, "laplacian", 0, 0)},
 		{exactKernel(t, "matern", 1.5, 0), exactKernel(t, "laplacian", 0, 0)}}
-	p, err := NewProduct(context.Background(), X, products, []float64{3, 1}, []Group{
+	p, err := NewProduct(context.Background(), X, n, products, []float64{3, 1}, []Group{
 		{Term: 0, Scale: 0, Inputs: []int{0, 2}, Factor: 1}, {Term: 1, Scale: 1, Inputs: []int{1}, Factor: 1},
 		{Term: 2, Scale: 1, Inputs: []int{1}, Factor: 1}, {Term: 3, Scale: 2, Inputs: []int{3}, Factor: 1},
 		{Term: 0, Scale: 3, Inputs: []int{4}, Factor: 1}, {Term: 3, Scale: 3, Inputs: []int{4}, Factor: 1}})
@@ -247,6 +247,67 @@ func TestProductGradientAgainstDifferences(t *testing.T) {
 			if !close(g, want, 1e-6) {
 				t.Errorf("product %v, intercept %v, leave one out %v: derivative %d is %v, by differences %v", e.Product != nil,
 					e.Intercept, e.LeaveOneOut, j, g, want)
+			}
+		}
+	}
+}
+
+// TestHeldOutErrors compares the objective of held-out rows with the errors of their predictions by the definition of
+// the kernel, with and without leave-one-out errors, and that of the first half of the rows.
+func TestHeldOutErrors(t *testing.T) {
+	const rows = 60
+	full, X, value := mixed(t, rows)
+	Y := mat.NewDense(rows, 2, nil)
+	Y.Apply(func(i, k int, _ float64) float64 { return math.Sin(X.At(i, k)) + float64(k)*X.At(i, 4) }, Y)
+	point := []float64{-0.5, -1.2, -0.4, 0.3, math.Log(0.2)}
+	for _, n := range []int{25, 40} {
+		var kernels []*pairwise.Kernel
+		var groups []Group
+		for g, d := range full.groups {
+			inputs := [][]int{{0, 2}, {1}, {3}, {4}}[g]
+			groups = append(groups, Group{Term: d.term, Scale: g, Inputs: inputs, Factor: []float64{0.5, 2, 1, 1}[g]})
+		}
+		kernels = append(kernels, full.terms...)
+		p, err := NewProduct(context.Background(), X, n, [][]*pairwise.Kernel{kernels}, []float64{1}, groups)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, used := range []int{n, n / 2} { // all rows of M, or half
+			M := mat.NewSymDense(used, nil)
+			for i := range used {
+				for l := range i + 1 {
+					M.SetSym(i, l, value(point, i, l))
+				}
+				M.SetSym(i, i, 1.2)
+			}
+			var c mat.Cholesky
+			if !c.Factorize(M) {
+				t.Fatal("not positive definite")
+			}
+			head := Y.Slice(0, used, 0, 2).(*mat.Dense)
+			var alpha mat.Dense
+			if err := c.SolveTo(&alpha, head); err != nil {
+				t.Fatal(err)
+			}
+			held, sum, count := Y.Slice(n, rows, 0, 2).(*mat.Dense), 0.0, rows-n
+			for i := range count {
+				for k := range 2 {
+					e := held.At(i, k)
+					for l := range used {
+						e -= value(point, n+i, l) * alpha.At(l, k)
+					}
+					sum += e * e
+				}
+			}
+			if count < used { // the objective of leave-one-out errors alone gives their sum
+				size := float64(2 * used)
+				sum += size * math.Exp(2/size*leaveOneOutPlainly(t, M, head, false))
+				count += used
+			}
+			e := Exact{Y: Y.Slice(0, n, 0, 2).(*mat.Dense), Product: p, LeaveOneOut: true, Held: held}.head(used)
+			got, ok, err := newExact(e).value(context.Background(), point)
+			if want := float64(count) * math.Log(sum/float64(2*count)); err != nil || !ok || !close(got, want, 1e-5) {
+				t.Errorf("%d of %d rows: %v (%v, %v), want %v", used, n, got, ok, err, want)
 			}
 		}
 	}

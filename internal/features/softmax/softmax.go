@@ -10,9 +10,8 @@
 // which increases rapidly with the norms of the rows. A feature is at most m^−½·exp(‖ω‖²/2),
 // whatever x is.
 //
-// [Draw] draws normal numbers, [New] returns the [Map] for them, in either precision; a [Family]
-// contains several maps of the same draws. [Rounded.Exponents] computes the exponents only, for
-// callers that normalize by a sum of features and can shift them first.
+// [Draw] draws normal numbers, [New] returns the [Map] for them, in either precision. [Rounded.Exponents]
+// computes the exponents only, for callers that normalize by a sum of features and can shift them first.
 //
 // Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021, lemma 1 and
 // section 2.4.

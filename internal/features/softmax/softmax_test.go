@@ -229,62 +229,11 @@ func TestExponentsAreLogarithms(t *testing.T) {
 	}
 }
 
-// TestFamilyIsItsMaps checks that each map of a family equals the separate map, for dense and
-// sparse rows, with or without a shared projection.
-func TestFamilyIsItsMaps(t *testing.T) {
-	widest, err := Draw(background, "orthogonal", 9, 4, 30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var maps []*Map
-	for _, c := range []struct {
-		m      int
-		factor []float64
-	}{{30, []float64{0.5, 0.5, 0.5, 0.5}}, {12, []float64{0.9, 0.9, 0.9, 0.9}}, {20, []float64{0.1, 0.5, 0.9, 0.3}}} {
-		f, err := New(widest.Slice(0, 4, 0, c.m).(*mat.Dense), c.factor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		maps = append(maps, &f)
-	}
-	family, err := NewFamily(maps, widest)
-	if err != nil || !family.Projects() {
-		t.Fatalf("the family has no projection (%v)", err)
-	}
-	X := rowsOf(150, 4, 1)
-	indptr, indices, _ := matrices.CSRFromDense(X).Raw()
-	ones, err := matrices.NewSharedCSR(150, 4, indptr, indices, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, rows := range map[string]mat.Matrix{"dense": X, "sparse": matrices.CSRFromDense(X), "shared": ones} {
-		var seen []int
-		err := family.Each(background, rows, []int{2, 0, 1}, func(which int, Z mat.Matrix) error {
-			seen = append(seen, which)
-			if want := featuresOf(t, maps[which], rows); !mat.EqualApprox(Z, want, 1e-13) {
-				t.Errorf("%s: map %d is another in the family", name, which)
-			}
-			return nil
-		})
-		if err != nil || !slices.Equal(seen, []int{2, 0, 1}) {
-			t.Errorf("%s: maps %v (%v)", name, seen, err)
-		}
-	}
-	stop := errors.New("enough")
-	if err := family.Each(background, X, []int{0}, func(int, mat.Matrix) error { return stop }); err != stop {
-		t.Errorf("the error is %v, want that of yield", err)
-	}
-}
-
-// A feature that is too large is an error with the first such row, in a map and in a family; up to
-// the limit of inputs no exponent is infinite.
+// A feature that is too large is an error with the first such row; up to the limit of
+// inputs no exponent is infinite.
 func TestOverflow(t *testing.T) {
 	normal := mat.NewDense(1, 2, []float64{50, -1})
 	f, err := New(normal, []float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	family, err := NewFamily([]*Map{&f, &f}, normal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +244,6 @@ func TestOverflow(t *testing.T) {
 	for name, err := range map[string]error{
 		"dense":  f.Float64.Transform(background, design.View(Z), X),
 		"sparse": f.Float64.Transform(background, design.View(Z), matrices.CSRFromDense(X)),
-		"family": family.Each(background, X, []int{0, 1}, func(int, mat.Matrix) error { return nil }),
 	} {
 		large := (*OverflowError)(nil)
 		if !errors.As(err, &large) || large.Row != 200 || math.Abs(large.Exponent-1250+math.Log(2)/2) > 1e-9 ||

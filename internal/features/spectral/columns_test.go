@@ -89,7 +89,7 @@ func TestRulesOfTerms(t *testing.T) {
 	X := mat.NewDense(4, 3, []float64{1, 20, 3, 2, 10, 5, 3, 40, 1, 4, 30, 2})
 	each := func(yield func(mat.Matrix) error) error { return yield(X) }
 	byRule, other := kernel.NewTerm(kernel.Laplacian, "x1", "x2"), kernel.NewTerm(kernel.Gaussian, "x0")
-	byRule.Gamma = kernel.GammaMedian
+	byRule.Gamma = kernel.GammaMedian()
 	got, err := Resolve(ctx, kernel.Product(byRule, other), datasets.Schema{}, 3, 7, each)
 	if err != nil {
 		t.Fatal(err)

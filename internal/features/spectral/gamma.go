@@ -48,7 +48,7 @@ type width struct {
 
 func newWidth(k Kernel, rule string, columns int, seed uint64, index []int) *width {
 	w := &width{kernel: k, columns: columns, index: index}
-	if rule == kernel.GammaScale.Rule() {
+	if rule == kernel.GammaScale().Rule() {
 		w.total, w.block = design.NewMoments(columns), design.NewMoments(columns)
 	} else {
 		w.sample = newSample(seed)
@@ -113,7 +113,7 @@ func clampGamma(gamma float64) float64 {
 
 // MedianGamma returns the γ of [kernel.GammaMedian] for the rows of X.
 func (k Kernel) MedianGamma(ctx context.Context, X mat.Matrix, seed uint64) (float64, error) {
-	gamma, err := k.ResolveGammaOf(ctx, kernel.GammaMedian, X, seed)
+	gamma, err := k.ResolveGammaOf(ctx, kernel.GammaMedian(), X, seed)
 	if err != nil {
 		return 0, err
 	}

@@ -87,19 +87,19 @@ func Costs(spec any, classes []string) (costs *mat.Dense) {
 func RequiredOutputs(list []metrics.Metric, multiTarget bool, available estimator.Output) (request estimator.Request) {
 	for _, m := range list {
 		switch {
-		case m.Requires == metrics.StdDevs || m.Requires == metrics.Intervals || m.Requires == metrics.PredictionSets:
+		case m.Requires == metrics.RequiresStdDevs || m.Requires == metrics.RequiresIntervals || m.Requires == metrics.RequiresSets:
 			return estimator.Request{}
-		case m.Requires == metrics.Predictions && multiTarget:
-			request.Outputs |= estimator.Targets
-		case m.Requires == metrics.Predictions || m.Requires == metrics.PredictionsAndCosts || !m.IsSupervised():
-			request.Outputs |= estimator.Values
-		case available.Has(estimator.AnomalyScores):
-			request.Outputs |= estimator.AnomalyScores
-		case available.Has(estimator.Probabilities) && (m.Requires != metrics.ScoresOrProbabilities ||
-			!available.Has(estimator.Scores)):
-			request.Outputs |= estimator.Probabilities
+		case m.Requires == metrics.RequiresPredictions && multiTarget:
+			request.Outputs |= estimator.OutputTargets
+		case m.Requires == metrics.RequiresPredictions || m.Requires == metrics.RequiresPredictionsAndCosts || !m.IsSupervised():
+			request.Outputs |= estimator.OutputValues
+		case available.Has(estimator.OutputAnomalyScores):
+			request.Outputs |= estimator.OutputAnomalyScores
+		case available.Has(estimator.OutputProbabilities) && (m.Requires != metrics.RequiresScores ||
+			!available.Has(estimator.OutputScores)):
+			request.Outputs |= estimator.OutputProbabilities
 		default:
-			request.Outputs |= estimator.Scores
+			request.Outputs |= estimator.OutputScores
 		}
 	}
 	return request

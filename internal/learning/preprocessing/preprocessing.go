@@ -1,10 +1,12 @@
-// Package preprocessing proposes the steps that turn the columns of a table into numbers for a kernel machine.
+// Package preprocessing proposes a kernel machine for a table: the steps that turn its columns into numbers, a map
+// and a model.
 package preprocessing
 
 import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -20,7 +22,7 @@ type Table struct {
 
 // Of returns the description of a set of rows.
 func Of(data datasets.Set) Table {
-	_, sparse := data.X.(interface{ NNZ() int })
+	sparse := data.Shape().NonZeros > 0
 	t := Table{Rows: data.Rows(), Sparse: sparse}
 	for j := range data.Cols() {
 		c := data.Schema.Column(j)
@@ -70,6 +72,19 @@ func Steps(t Table) pipeline.Sequence {
 	add(t.Categorical, "categorical", onehot)
 	add(t.Text, "text", tfidf)
 	return pipeline.Steps(pipeline.NewColumns(groups...))
+}
+
+// Machine returns the default pipeline: the steps, random Fourier features of the Gaussian kernel, and logistic
+// regression of classes or ridge regression. Text has no random features: rows of many terms are close to linear.
+func Machine(t Table, classes bool) pipeline.Pipeline {
+	steps := Steps(t)
+	if t.Text == 0 {
+		steps = append(steps, pipeline.Steps(transformer.NewRFF())...)
+	}
+	if classes {
+		return steps.Then(estimator.NewLogistic())
+	}
+	return steps.Then(estimator.NewRidge())
 }
 
 // MinCount returns the minimum frequency of a category with its own column, given the number of

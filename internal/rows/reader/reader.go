@@ -76,14 +76,14 @@ func (s *CSV) Params(l *param.List) {
 	l.Value(&s.Header, "header", "Whether the first row names the columns. auto: it does, unless `columns` does.")
 	l.Names(&s.Columns, "columns", "Names of the columns, instead of those of the header.")
 	l.Value(&s.Missing, "missing", "Strings that denote a missing value, in addition to the empty field.")
-	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
+	l.String(&s.Comment, "comment", "Prefix of lines to ignore.")
 	l.String(&s.Delimiter, "delimiter",
-		"What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
+		"Delimiter of fields: one character, tab, or space for runs of blanks. Default: a comma, a tab for .tsv.")
 	l.Choice(&s.Quote, "quote", "Quote of fields; none where quotes are ordinary characters.", `"`, "none")
-	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))
+	l.Int(&s.Skip, "skip", "Number of lines to skip at the beginning.", param.AtLeast(0))
 	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
 	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
-	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'",
+	l.Choice(&s.Thousands, "thousands", "Separator of groups of three digits.", "none", ",", ".", "'",
 		"space")
 }
 
@@ -92,8 +92,8 @@ type Labels struct{ Delimiter string }
 
 // Params declares the keys of the section.
 func (s *Labels) Params(l *param.List) {
-	l.String(&s.Delimiter, "delimiter", "What separates the labels in the target, such as ; in red;round: each becomes a "+
-		"label of the task multilabel.")
+	l.String(&s.Delimiter, "delimiter", "Delimiter of the labels in the target, such as ; in red;round. The task "+
+		"is then multilabel.")
 }
 
 // newCSV returns a section with the defaults.

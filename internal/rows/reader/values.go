@@ -202,7 +202,7 @@ func (d *Dates) Set(plain any) error {
 			if !ok {
 				return param.FieldError{Constraint: d.Constraint()}
 			}
-			out[word] = datasets.Date{Parts: datasets.DefaultDateParts}
+			out[word] = datasets.Date{Parts: datasets.Date{}.PartNames()}
 		}
 	case map[string]any:
 		for name, output := range given {
@@ -221,7 +221,7 @@ func (d *Dates) Set(plain any) error {
 
 // parseDate parses the options of one date column.
 func parseDate(output any) (date datasets.Date, ok bool) {
-	date.Parts = datasets.DefaultDateParts
+	date.Parts = datasets.Date{}.PartNames()
 	given, ok := output.(map[string]any)
 	if !ok {
 		given = map[string]any{"parts": output}
@@ -268,7 +268,7 @@ func (d *Dates) Get() any {
 // Constraint describes the values that Set accepts.
 func (d *Dates) Constraint() string {
 	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " +
-		strings.Join(datasets.DateParts, ", ")
+		strings.Join(datasets.DateParts(), ", ")
 }
 
 // Check looks for an order or a part that does not exist.

@@ -12,7 +12,7 @@ import (
 // processes the current one. It stores copies of two blocks. A source in memory is returned
 // unchanged.
 func Prefetch(src datasets.Source) datasets.Source {
-	if _, ok := setOf(src); ok {
+	if _, ok := datasets.InMemory(src); ok {
 		return src
 	}
 	if _, ok := src.(prefetched); ok {

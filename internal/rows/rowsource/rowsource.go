@@ -35,26 +35,6 @@ type UnsupportedColumn struct {
 	Reason string // why it is not supported
 }
 
-// InMemory returns the rows of src if they are in memory: those of [datasets.Set.Source], or of a
-// reader that stores its rows.
-func InMemory(src datasets.Source) (set datasets.Set, ok bool) {
-	if set, ok := setOf(src); ok {
-		return set, true
-	}
-	if s, ok := src.(interface{ InMemory() (datasets.Set, bool) }); ok {
-		return s.InMemory()
-	}
-	return datasets.Set{}, false
-}
-
-// setOf returns the set of a source that [datasets.Set.Source] made.
-func setOf(src datasets.Source) (set datasets.Set, ok bool) {
-	if s, ok := src.(interface{ Set() datasets.Set }); ok {
-		return s.Set(), true
-	}
-	return datasets.Set{}, false
-}
-
 // inputSkipper is a source that can omit reading its inputs.
 type inputSkipper interface {
 	// WithoutInputs returns the same rows with zeros for the inputs.
@@ -72,7 +52,7 @@ func DropInputs(src datasets.Source) datasets.Source {
 
 // DropTargets returns the rows of src without targets, as [datasets.Set.WithoutTargets] does.
 func DropTargets(src datasets.Source) datasets.Source {
-	if set, ok := setOf(src); ok {
+	if set, ok := datasets.InMemory(src); ok {
 		return set.WithoutTargets().Source()
 	}
 	return withoutTargets{src}

@@ -115,14 +115,6 @@ func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 	return nil
 }
 
-// Waiting returns the names of the unpublished outputs and their temporary paths.
-func (f *Folder) Waiting() (names, paths []string) {
-	for _, name := range f.names {
-		paths = append(paths, filepath.Join(f.waiting, name))
-	}
-	return slices.Clone(f.names), paths
-}
-
 // Publish moves the outputs to the directory. It removes outputs of an earlier run that this one
 // does not write, the journals unless KeepJournals is set, and directories left by killed runs. If
 // it is interrupted, the next NewFolder completes it. Outputs written later need another call.

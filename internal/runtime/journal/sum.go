@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
+	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -41,7 +42,7 @@ func Rows(w io.Writer, data datasets.Set) {
 func matrix(w io.Writer, X mat.Matrix) {
 	n, d := X.Dims()
 	fmt.Fprintf(w, "%T %d %d\n", X, n, d)
-	if m, ok := X.(interface{ Shared() (float64, bool) }); ok {
+	if m, ok := X.(*matrices.CSR); ok {
 		value, shared := m.Shared()
 		fmt.Fprintln(w, value, shared)
 	}
@@ -61,9 +62,7 @@ func matrix(w io.Writer, X mat.Matrix) {
 		for i := range n {
 			Numbers(w, m.RawRowView(i))
 		}
-	case interface {
-		Row(i int) (columns []uint32, values []float64)
-	}:
+	case *matrices.CSR:
 		for i := range n {
 			columns, values := m.Row(i)
 			Numbers(w, columns)

@@ -143,3 +143,29 @@ func TypeName(v any) string {
 	}
 	return star + t.PkgPath() + "." + t.Name()
 }
+
+// Keys returns for each value the index of the first equal one; nil equals no other. Values of types
+// that == does not support are compared by reflect.DeepEqual.
+func Keys(values []any) []int {
+	out := make([]int, len(values))
+	first := map[any]int{}
+	var others []int
+	for i, v := range values {
+		out[i] = i
+		if v == nil {
+			continue
+		}
+		if reflect.ValueOf(v).Comparable() {
+			if at, ok := first[v]; ok {
+				out[i] = at
+			} else {
+				first[v] = i
+			}
+		} else if k := slices.IndexFunc(others, func(at int) bool { return reflect.DeepEqual(values[at], v) }); k >= 0 {
+			out[i] = others[k]
+		} else {
+			others = append(others, i)
+		}
+	}
+	return out
+}

@@ -26,6 +26,7 @@ var Allowed = map[string][]string{
 	"metrics": {"datasets", "matrices", "internal/codec/svg", "internal/design", "internal/kern",
 		"internal/features/pairwise"},
 	// names of operations
+	"internal/codec/archive":       {"internal/runtime/files"}, // model files
 	"internal/codec/ops":           {},
 	"internal/kern":                {},
 	"internal/solve":               {"internal/kern", "model"},
@@ -52,26 +53,26 @@ var Allowed = map[string][]string{
 	"internal/codec/jsonscan":  {}, // JSON, with the place of what is wrong
 	"internal/runtime/memory":  {},
 	"internal/runtime/cputime": {}, // the clock of benchmarks
-	"internal/runtime/journal": {"datasets", "param"},
+	"internal/runtime/journal": {"datasets", "matrices", "param"},
 	// residuals of rows that a model had not seen to intervals
 	"internal/learning/conformal": {},
 	// scores of a classifier to probabilities
 	"estimator/internal/calibration": {"graph", "estimator/internal/monotone", "model"},
 	"estimator/internal/threshold":   {}, // where to cut the scores of two classes
-	"datasets/pass":                  {"datasets", "model", "param"},
+	"datasets/pass":                  {"internal/codec/archive", "datasets", "model", "param"},
 	// the steps that packages declare
 	"internal/spec/registry": {"model"},
 
-	"internal/experiment/distributed":     {"datasets", "model"},      // one fit of many workers: sums in a fixed order
-	"internal/experiment/store":           {"internal/runtime/files"}, // states and models, by path or URL
-	"internal/experiment/store/storetest": {"internal/experiment/store"},
+	"experiment/internal/distributed": {"datasets", "model"},      // one fit of many workers: sums in a fixed order
+	"internal/runtime/store":          {"internal/runtime/files"}, // states and models, by path or URL
+	"internal/testing/storetest":      {"internal/runtime/store"},
 
 	// Conformance checks of passes.
-	"internal/testing/passtest": {"datasets", "model", "internal/testing/canceltest"},
+	"internal/testing/passtest": {"internal/codec/archive", "datasets", "model", "internal/testing/canceltest"},
 
 	"internal/rows/structrows": {}, // rows of structs as named values
 	"datasets":                 {"matrices", "model", "internal/rows/structrows"},
-	"model":                    {"internal/learning/conformal", "internal/runtime/files", "matrices"},
+	"model":                    {"internal/codec/archive", "internal/learning/conformal", "internal/runtime/files", "matrices"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":      {"datasets", "datasets/internal/..."},
@@ -80,7 +81,7 @@ var Allowed = map[string][]string{
 	"datasets/jsonl":    {"datasets", "datasets/internal/...", "internal/codec/jsonscan"},
 	"datasets/arff":     {"datasets", "datasets/internal/..."},
 	"datasets/npy":      {"datasets", "datasets/internal/..."},
-	"datasets/parquet":  {"internal/rows/formats", "datasets", "datasets/internal/..."},
+	"datasets/parquet":  {"internal/rows/formats", "datasets", "datasets/internal/...", "internal/runtime/memory"},
 	"datasets/arrow":    {"internal/rows/formats", "datasets", "datasets/internal/..."},
 	"internal/rows/reader": {"internal/rows/rowfile", "datasets", "internal/rows/formats", "datasets/arff",
 		"datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/runtime/files", "param"},
@@ -96,8 +97,8 @@ var Allowed = map[string][]string{
 	"datasets/internal/text":   {"datasets", "datasets/internal/steady"},
 	"datasets/internal/steady": {"internal/rows/rowfile", "datasets"},
 	// imported by programs explicitly
-	"internal/rows/formats":    {"datasets"},
-	"datasets/internal/arrays": {"datasets/internal/table", "internal/runtime/memory"}, // by arrow-go
+	"internal/rows/formats":   {"datasets"},
+	"datasets/internal/guard": {"internal/runtime/memory"},
 	"datasets/internal/table": {"datasets", "datasets/internal/steady", "datasets/internal/text",
 		"internal/rows/structrows", "matrices"},
 
@@ -172,7 +173,7 @@ var Allowed = map[string][]string{
 		"estimator/internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
 		"internal/runtime/memory", "datasets/pass", "internal/learning/conformal"},
 	"internal/learning/predictorstate": {"estimator", "model"},
-	"pipeline": {"internal/spec/registry", "batch", "internal/learning/predictorstate", "graph",
+	"pipeline": {"internal/codec/archive", "internal/spec/registry", "batch", "internal/learning/predictorstate", "graph",
 		"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly",
 		"datasets", "matrices", "param", "model", "internal/codec/svg", "internal/runtime/memory", "internal/design",
 		"datasets/pass", "kernel"},
@@ -214,7 +215,7 @@ var Allowed = map[string][]string{
 	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
 		"datasets", "matrices", "internal/design", "internal/kern"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
-	"pipeline/modelfile": {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "metrics",
+	"pipeline/modelfile": {"internal/codec/archive", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "metrics",
 		"internal/learning/metricinput", "datasets", "internal/rows/profile", "model", "internal/runtime/files",
 		"internal/rows/rowencoding", "internal/rows/structrows", "internal/codec/svg"},
 	"internal/codec/yamlnode": {"param"}, // nodes of YAML documents
@@ -224,13 +225,13 @@ var Allowed = map[string][]string{
 	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest":        {"internal/testing/panictest", "datasets"},
 	"internal/testing/panictest": {},
-	"transformer/transformertest": {"batch", "internal/testing/panictest", "graph", "transformer", "datasets",
+	"transformer/transformertest": {"internal/codec/archive", "batch", "internal/testing/panictest", "graph", "transformer", "datasets",
 		"matrices", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
-	"estimator/estimatortest": {"internal/testing/panictest", "batch", "graph", "estimator", "datasets", "matrices",
+	"estimator/estimatortest": {"internal/codec/archive", "internal/testing/panictest", "batch", "graph", "estimator", "datasets", "matrices",
 		"param", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 
 	// steps that make numbers of columns, for proposals
-	"internal/learning/preprocessing": {"pipeline", "transformer", "datasets"},
+	"internal/learning/preprocessing": {"pipeline", "transformer", "estimator", "datasets"},
 
 	// Automatic model search.
 	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/learning/preprocessing", "pipeline", "gridsearch",
@@ -248,10 +249,6 @@ var Allowed = map[string][]string{
 	"internal/rows/profile": {"datasets", "datasets/pass", "matrices", "model", "internal/kern",
 		"internal/features/murmur"},
 
-	// A tracking server over HTTP.
-	"internal/experiment/mlflow":            {},
-	"internal/experiment/mlflow/mlflowtest": {},
-
 	"internal/codec/jsonfloat": {}, // JSON with null for NaN and infinite numbers
 
 	// HTML reports of runs and comparisons.
@@ -260,41 +257,40 @@ var Allowed = map[string][]string{
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
-	"internal/experiment/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader",
-		"internal/experiment/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta",
+	"experiment/internal/config": {"kernel", "internal/codec/yamlnode", "internal/rows/reader",
+		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta",
 		"metrics", "datasets", "param", "internal/learning/conformal", "internal/learning/metricinput",
 		"internal/spec/paramkind"},
-	"internal/experiment/dataload": {"internal/features/pairwise", "internal/experiment/config",
+	"experiment/internal/dataload": {"internal/features/pairwise", "experiment/internal/config",
 		"internal/runtime/files", "datasets", "datasets/...", "param", "internal/runtime/memory",
 		"internal/rows/rowfile", "internal/rows/reader"},
-	"internal/experiment/validate": {"internal/rows/reader", "internal/experiment/config", "internal/runtime/files",
-		"internal/experiment/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
-	"internal/experiment/predictions": {"internal/runtime/files", "pipeline", "estimator", "metrics",
+	"experiment/internal/validate": {"internal/rows/reader", "experiment/internal/config", "internal/runtime/files",
+		"experiment/internal/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"experiment/internal/predictions": {"internal/runtime/files", "pipeline", "estimator", "metrics",
 		"internal/learning/metricinput", "datasets"},
-	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "estimator/meta", "pipeline",
+	"experiment/internal/diagnostics": {"experiment/result", "transformer", "estimator", "estimator/meta", "pipeline",
 		"metrics", "datasets", "matrices"},
-	"internal/experiment/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline",
-		"internal/rows/reader", "internal/experiment/config", "internal/experiment/dataload",
-		"internal/learning/metricinput", "internal/features/textfeatures", "internal/rows/profile", "datasets",
+	"experiment/internal/scaffold": {"internal/codec/yamlnode", "internal/learning/preprocessing", "pipeline",
+		"internal/rows/reader", "experiment/internal/config", "experiment/internal/dataload",
+		"internal/learning/metricinput", "internal/features/textfeatures", "datasets",
 		"datasets/csv", "matrices", "param", "internal/rows/rowfile"},
-	"experiment": {"model", "internal/codec/jsonfloat", "internal/rows/reader", "internal/runtime/files", "auto",
-		"internal/experiment/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
-		"internal/experiment/...", "experiment/report", "inspection", "metrics/compare", "pipeline",
+	"experiment": {"internal/codec/archive", "model", "internal/codec/jsonfloat", "internal/rows/reader",
+		"internal/runtime/files", "auto", "experiment/result",
+		"experiment/internal/...", "experiment/report", "inspection", "metrics/compare", "pipeline",
 		"pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets",
 		"datasets/builtin", "internal/rows/profile", "param", "internal/learning/conformal", "internal/runtime/memory",
 		"graph", "graph/onnx", "graph/golang", "graph/python", "internal/learning/metricinput", "internal/rows/rowfile",
 		"matrices"},
-	"internal/experiment/shardfit": {"datasets/pass", "internal/rows/reader", "internal/runtime/files", "experiment",
-		"gridsearch", "internal/experiment/config", "internal/experiment/...", "internal/experiment/distributed",
+	"experiment/shardfit": {"internal/codec/archive", "datasets/pass", "internal/rows/reader", "internal/runtime/files",
+		"experiment", "gridsearch", "experiment/internal/...",
 		"pipeline", "pipeline/modelfile", "datasets", "internal/rows/profile", "model", "param"},
 	// Rows of named values and their errors.
 	"internal/rows/rowencoding": {"datasets", "internal/rows/rowerrors", "internal/rows/structrows"},
 	"internal/rows/rowerrors":   {"datasets", "internal/codec/jsonscan"},
 
 	// Models that answer requests.
-	// how the rows of a model file are read
 	"serve": {"inspection", "internal/runtime/files", "pipeline", "pipeline/modelfile", "estimator", "datasets",
-		"model", "internal/experiment/config", "internal/codec/jsonscan", "internal/rows/rowencoding",
+		"model", "internal/codec/yamlnode", "internal/rows/reader", "param", "internal/codec/jsonscan", "internal/rows/rowencoding",
 		"internal/rows/rowerrors", "internal/runtime/cputime", "internal/rows/protocol", "internal/runtime/queue"},
 	// of requests by any protocol: codes of errors, tensors
 	"internal/rows/protocol": {"internal/rows/rowerrors"},
@@ -303,15 +299,15 @@ var Allowed = map[string][]string{
 	"serve/ui": {"inspection", "internal/rows/origin", "serve", "internal/rows/protocol", "estimator", "datasets",
 		"internal/learning/conformal", "internal/rows/profile", "internal/rows/rowencoding"},
 
-	"internal/command": {"internal/codec/jsonfloat", "internal/rows/rowfile", "internal/experiment/scaffold", "param",
+	"experiment/command": {"internal/codec/jsonfloat", "internal/rows/rowfile", "experiment/internal/scaffold", "param",
 		"datasets/builtin", "internal/rows/reader", "internal/runtime/files", "serve", "serve/ui",
-		"internal/experiment/store", "experiment", "internal/experiment/config", "internal/experiment/shardfit",
+		"internal/runtime/store", "experiment", "experiment/internal/config", "experiment/shardfit",
 		"experiment/result", "internal/rows/profile", "graph", "internal/runtime/memory", "inspection"},
-	"cmd/bochner": {"internal/command"},
+	"cmd/bochner": {"experiment/command"},
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile",
-		"transformer", "estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
+		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
 
 	// Runs the benchmarks and the baselines as programs.
 	"bench/internal/tree": {}, // the files of a commit
@@ -347,6 +343,6 @@ var Allowed = map[string][]string{
 // Outside lists, for restricted packages of other modules, the packages that may import them.
 var Outside = map[string][]string{
 	"gopkg.in/yaml.v3": {"internal/codec/yamlnode", "pipeline/yaml", "experiment",
-		"internal/experiment/config"},
+		"experiment/internal/config"},
 	"github.com/sjwhitworth/golearn/base": {"golearn"},
 }

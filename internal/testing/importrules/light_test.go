@@ -10,15 +10,15 @@ import (
 
 // clusters are packages, and all below them, that only the complete command needs: the module distributed has it.
 var clusters = []string{"github.com/aws", "github.com/jackc", "github.com/prometheus", "modernc.org", "cloud.google.com",
-	"gocloud.dev", "go.opentelemetry.io", "google.golang.org", "github.com/sjwhitworth"}
+	"gocloud.dev", "go.opentelemetry.io", "google.golang.org", "github.com/sjwhitworth",
+	"github.com/apache", Module + "/datasets/arrow"}
 
 // heavy are packages, and all below them, that the library does not need: they belong to the application.
 // Templates are among them because the linker then keeps every exported method of a program.
 var heavy = slices.Concat(clusters, []string{
-	Module + "/experiment", Module + "/internal/command", Module + "/serve", Module + "/graph/golang",
+	Module + "/experiment", Module + "/experiment/command", Module + "/serve", Module + "/graph/golang",
 	"net/http", "database/sql", "text/template", "html/template", "testing",
-	// which a program imports that reads them
-	"github.com/apache", Module + "/datasets/parquet", Module + "/datasets/arrow",
+	Module + "/datasets/parquet", // which a program imports that reads them
 })
 
 // A program that uses the library does not build the application, nor does the command what clusters need.

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/matrices"
@@ -94,7 +95,7 @@ func hold(t *testing.T, seed uint64) {
 	if r := estimator.Reporter(nil); estimator.As(base, &r) {
 		w.settled = r.Report().Converged && !w.stochastic
 	}
-	if estimator.OutputsOf(base).Has.Has(estimator.Sets) {
+	if estimator.OutputsOf(base).Has.Has(estimator.OutputSets) {
 		w.decided = len(w.train.Schema.Targets[0].Categories)
 	}
 	if w.task == "anomalies" {
@@ -328,10 +329,10 @@ func throughFile(p datasets.Pass, start func() (datasets.Pass, error)) (datasets
 		return nil, err
 	}
 	var file bytes.Buffer
-	if err := model.Write(&file, model.Header{}, a); err != nil {
+	if err := archive.Write(&file, archive.Header{}, a); err != nil {
 		return nil, err
 	}
-	_, a, err = model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	_, a, err = archive.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,11 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
 	"github.com/bochner-ml/bochner/model"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Start starts the first pass of a spec.
@@ -215,7 +217,7 @@ func (l Learner[T]) read(p datasets.Pass, part datasets.Set, w partition) (datas
 
 // spoil overwrites the arrays of a block, as a reader of files does with the next one.
 func spoil(block datasets.Set) {
-	if m, ok := block.X.(interface{ Zero() }); ok {
+	if m, ok := block.X.(*mat.Dense); ok {
 		m.Zero()
 	}
 	for _, list := range [][]float64{block.Y, block.Weights} {
@@ -235,7 +237,7 @@ func toFile(p datasets.Pass) ([]byte, error) {
 		return nil, fmt.Errorf("to a file: %w", err)
 	}
 	var file bytes.Buffer
-	if err := model.Write(&file, model.Header{}, a); err != nil {
+	if err := archive.Write(&file, archive.Header{}, a); err != nil {
 		return nil, fmt.Errorf("to a file: %w", err)
 	}
 	return file.Bytes(), nil
@@ -243,7 +245,7 @@ func toFile(p datasets.Pass) ([]byte, error) {
 
 // fromFile reads a pass over rows like data.
 func (l Learner[T]) fromFile(data datasets.Set, file []byte) (datasets.Pass, error) {
-	_, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
+	_, a, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return nil, fmt.Errorf("from a file: %w", err)
 	}
@@ -445,12 +447,12 @@ func (l Learner[T]) Damage(data datasets.Set) error {
 		if err != nil {
 			return err
 		}
-		_, whole, err := model.Read(bytes.NewReader(file), int64(len(file)))
+		_, whole, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			return err
 		}
 		for what, harm := range harms(whole) {
-			_, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
+			_, a, err := archive.Read(bytes.NewReader(file), int64(len(file)))
 			if err != nil {
 				return err
 			}
@@ -464,7 +466,7 @@ func (l Learner[T]) Damage(data datasets.Set) error {
 }
 
 // survives reads a damaged pass and continues with it.
-func (l Learner[T]) survives(data datasets.Set, a *model.Archive) (problem error) {
+func (l Learner[T]) survives(data datasets.Set, a *archive.Archive) (problem error) {
 	defer func() {
 		if r := recover(); r != nil {
 			problem = fmt.Errorf("a panic: %v", r)
@@ -493,18 +495,18 @@ func (l Learner[T]) survives(data datasets.Set, a *model.Archive) (problem error
 }
 
 // harms returns functions that damage an archive of this structure.
-func harms(whole *model.Archive) map[string]func(a *model.Archive) {
-	out := map[string]func(a *model.Archive){}
+func harms(whole *archive.Archive) map[string]func(a *archive.Archive) {
+	out := map[string]func(a *archive.Archive){}
 	for name := range whole.Scalars {
-		out[name+" missing"] = func(a *model.Archive) { delete(a.Scalars, name) }
+		out[name+" missing"] = func(a *archive.Archive) { delete(a.Scalars, name) }
 		for _, v := range []any{true, false, "other", -1.0, 0.0, 1.0, 2.0, 3.0, 1e15, 1e300, []string{}, nil} {
-			out[fmt.Sprintf("%s = %v", name, v)] = func(a *model.Archive) { a.Scalars[name] = v }
+			out[fmt.Sprintf("%s = %v", name, v)] = func(a *archive.Archive) { a.Scalars[name] = v }
 		}
 	}
 	for name := range whole.Arrays {
-		out[name+" missing"] = func(a *model.Archive) { delete(a.Arrays, name) }
-		out[name+" empty"] = func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: []int{0}} }
-		out[name+" longer"] = func(a *model.Archive) {
+		out[name+" missing"] = func(a *archive.Archive) { delete(a.Arrays, name) }
+		out[name+" empty"] = func(a *archive.Archive) { a.Arrays[name] = archive.Array{Shape: []int{0}} }
+		out[name+" longer"] = func(a *archive.Archive) {
 			v := a.Arrays[name]
 			v.Floats, v.Ints = double(v.Floats), double(v.Ints)
 			v.Shape = []int{len(v.Floats) + len(v.Ints)}
@@ -512,7 +514,7 @@ func harms(whole *model.Archive) map[string]func(a *model.Archive) {
 		}
 		for _, number := range []float64{math.NaN(), math.Inf(1), -1, 0, 1, 3, 1e18, math.MaxFloat64} {
 			for _, all := range []bool{true, false} {
-				out[fmt.Sprintf("%s of %v, all %t", name, number, all)] = func(a *model.Archive) {
+				out[fmt.Sprintf("%s of %v, all %t", name, number, all)] = func(a *archive.Archive) {
 					flood(a.Arrays[name], number, all)
 				}
 			}
@@ -524,7 +526,7 @@ func harms(whole *model.Archive) map[string]func(a *model.Archive) {
 func double[E any](list []E) []E { return append(slices.Clone(list), list...) }
 
 // flood overwrites every, or every third, element.
-func flood(v model.Array, number float64, all bool) {
+func flood(v archive.Array, number float64, all bool) {
 	for i := range v.Floats {
 		if all || i%3 == 1 {
 			v.Floats[i] = number

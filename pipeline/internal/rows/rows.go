@@ -109,24 +109,12 @@ func (r Rows) mapBy(ctx context.Context, s *Step, cache Cache, next transformer.
 	return out, err
 }
 
-// FitTransformer is a spec that computes the features of the training rows as a by-product.
-type FitTransformer interface {
-	transformer.Fitter
-	// FitTransform returns the result of Fit and exactly the features that it computes for data.X.
-	FitTransform(ctx context.Context, data datasets.Set) (transformer.Transformer, mat.Matrix, error)
-	// FeatureBytes estimates the memory of the features of rows×cols inputs.
-	FeatureBytes(rows, cols int) int64
-}
-
-var _ FitTransformer = transformer.Binning{}
-
-// FitThrough fits a step and returns the mapped rows, like Fit followed by through. If the step is
-// a [FitTransformer] and the result fits in memory, it uses FitTransform and caches the
-// result.
+// FitThrough fits a step and returns the mapped rows, like Fit followed by through. Random
+// binning computes the features of its training rows as a by-product: if they fit in memory, they are cached.
 func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache Cache,
 	next transformer.Fitter) (Rows, error) {
 	var err error
-	fitter, ok := f.(FitTransformer)
+	fitter, ok := f.(transformer.Binning)
 	if ok && r.src == nil && fitter.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {
 		return r.FitTransform(ctx, fitter, s)
 	}
@@ -139,8 +127,8 @@ func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cac
 	return r.mapBy(ctx, s, cache, next)
 }
 
-// FitTransform fits a step by FitTransform and returns the mapped rows.
-func (r Rows) FitTransform(ctx context.Context, f FitTransformer, s *Step) (Rows, error) {
+// FitTransform fits random binning by FitTransform and returns the mapped rows.
+func (r Rows) FitTransform(ctx context.Context, f transformer.Binning, s *Step) (Rows, error) {
 	var Z mat.Matrix
 	t, err := guard.Call(f, "FitTransform", func() (t transformer.Transformer, err error) {
 		t, Z, err = f.FitTransform(ctx, r.Set)

@@ -94,10 +94,6 @@ func Mapped(base datasets.Source, s *Step) datasets.Source {
 		tiles: &sync.Pool{New: func() any { return new(Tile) }}}
 }
 
-// FirstRow returns the index of the first row in the fit, which is positive for later blocks of a
-// pass.
-func (m mappedSource) FirstRow() int { return firstRow(m.base) }
-
 func (m mappedSource) Schema() datasets.Schema { return m.schema }
 
 func (m mappedSource) Dims() (n, cols int) {
@@ -108,7 +104,7 @@ func (m mappedSource) Dims() (n, cols int) {
 func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	t := m.tiles.Get().(*Tile)
 	defer m.tiles.Put(t)
-	limit, first, start := tileRows(m.step.Width), 0, m.FirstRow()
+	limit, first, start := tileRows(m.step.Width), 0, firstRow(m.base)
 	return m.base.Blocks(ctx, func(block datasets.Set) error {
 		for lo := 0; lo < block.Rows(); lo += limit {
 			part := block.Slice(lo, min(lo+limit, block.Rows()))
@@ -126,9 +122,34 @@ func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set)
 	})
 }
 
+// Block is a source of the block that a pass adds.
+type Block struct {
+	Set     datasets.Set
+	First   int             // index of its first row in the fit, which determines the fold of training rows
+	Columns datasets.Schema // of every block
+	Width   int             // number of columns
+}
+
+// Schema returns the columns of every block.
+func (b *Block) Schema() datasets.Schema { return b.Columns }
+
+// Dims returns the number of rows and columns.
+func (b *Block) Dims() (n, cols int) { return b.Set.Rows(), b.Width }
+
+// Blocks yields the block.
+func (b *Block) Blocks(_ context.Context, yield func(block datasets.Set) error) error {
+	return yield(b.Set)
+}
+
+// firstRow returns the index of the first row of src in the fit, which is positive for later blocks of a pass.
 func firstRow(src datasets.Source) int {
-	if s, ok := src.(interface{ FirstRow() int }); ok {
-		return s.FirstRow()
+	switch s := src.(type) {
+	case mappedSource:
+		return firstRow(s.base)
+	case columnSubset:
+		return firstRow(s.base)
+	case *Block:
+		return s.First
 	}
 	return 0
 }
@@ -139,9 +160,6 @@ type columnSubset struct {
 	index  []int
 	schema datasets.Schema
 }
-
-// FirstRow returns the index of the first row in the fit.
-func (s columnSubset) FirstRow() int { return firstRow(s.base) }
 
 func (s columnSubset) Schema() datasets.Schema { return s.schema }
 

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Intervals are the options of prediction intervals or sets.
+type Intervals struct {
+	Method      string
+	Level       float64
+	Calibration float64
+	Normalize   bool
+	Group       string
+}
+
+// NewIntervals returns a section with the defaults.
+func NewIntervals() *Intervals {
+	s := meta.NewIntervals(nil)
+	return &Intervals{Method: s.Method, Level: s.Level, Calibration: s.Calibration}
+}
+
+// Params declares the keys of the section.
+func (s *Intervals) Params(l *param.List) {
+	between := param.Range{High: 1, LowOpen: true, HighOpen: true}
+	l.Choice(&s.Method, "method",
+		"Method. jackknife_plus learns from all rows and requires ridge or kernel_ridge; split holds out some rows "+
+			"and works with every model; auto selects jackknife_plus if possible. cqr is split with two quantiles of "+
+			"quantile_regression, so that the width follows the noise. normal uses the standard deviation of a model "+
+			"that predicts one.",
+		conformal.Methods...)
+	l.Float(&s.Level, "level", "Probability that an interval contains a new target, or a set the class.", between)
+	l.Float(&s.Calibration, "calibration", "Share of the training rows that split and cqr do not learn from.", between)
+	l.String(&s.Group, "group",
+		"Input column of groups: split and cqr calibrate each of its values separately, so that the level holds in each.")
+	l.Bool(&s.Normalize, "normalize",
+		"Whether split divides residuals by the model's own standard deviation, so that it is wide where the model is "+
+			"unsure.")
+}
