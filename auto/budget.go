@@ -49,8 +49,8 @@ func (r *run) secondsLeft() float64 { return (r.options.Budget - time.Since(r.be
 // slightly after the end of the budget.
 func (r *run) hardDeadline() float64 { return overrunFactor * r.options.Budget.Seconds() }
 
-// deadline returns the given time after the start of the search, zero for never: without a time budget, and before there
-// is a model.
+// deadline returns the given time after the start of the search, zero for never: without a time budget, and before
+// there is a model.
 func (r *run) deadline(end float64) (at time.Time) {
 	if r.timed() && r.incumbent != nil {
 		at = r.began.Add(seconds(end))

@@ -111,7 +111,8 @@ func TestOptimism(t *testing.T) {
 				t.Errorf("%s: optimism %g of a score that is not the best, want %g", name, got, 0.75*all)
 			}
 			// not comparable, because of other rows
-			r.log = append(r.log, scored{point: point{gamma: 99}, on: 1000, mean: 0.9, Outcome: searchloop.Outcome{Scores: []float64{0.9}}})
+			r.log = append(r.log, scored{point: point{gamma: 99}, on: 1000, mean: 0.9,
+				Outcome: searchloop.Outcome{Scores: []float64{0.9}}})
 			better := r.log[0]
 			better.Scores = slices.Repeat([]float64{2}, 5)
 			if !r.metric.GreaterIsBetter {

@@ -410,7 +410,8 @@ func TestWorseEnsemble(t *testing.T) {
 		if k.head.name != "ridge_classifier" || len(out) == 2 {
 			continue
 		}
-		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, spread: 0.013, Outcome: searchloop.Outcome{Scores: []float64{0.9}}}
+		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, spread: 0.013,
+			Outcome: searchloop.Outcome{Scores: []float64{0.9}}}
 		out = append(out, withOutput(t, r, s, func(i int) float64 {
 			if i/60 == len(out) { // each is wrong in other rows, by more than the other one is right
 				return -3 * (2*data.Y[i] - 1)
@@ -567,7 +568,8 @@ func TestWeightsDoNotUseTestedRows(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		var out []scored
 		for k := range 2 {
-			s := scored{point: point{recipe: k}, on: 120, mean: 0.8, spread: 0.1, Outcome: searchloop.Outcome{Scores: []float64{0.8}}}
+			s := scored{point: point{recipe: k}, on: 120, mean: 0.8, spread: 0.1,
+				Outcome: searchloop.Outcome{Scores: []float64{0.8}}}
 			out = append(out, withOutput(t, r, s, func(i int) float64 { return data.Y[i] + rng.NormFloat64() }))
 		}
 		r.updateBest(out)

@@ -199,7 +199,8 @@ func TestMakingAgain(t *testing.T) {
 	}
 	var failing lazyValue[int]
 	for range 2 {
-		if _, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, searchloop.ErrEnded }); err == nil {
+		_, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, searchloop.ErrEnded })
+		if err == nil {
 			t.Error("no error")
 		}
 	}

@@ -18,8 +18,8 @@ import (
 var ErrBudget = errors.New("the time budget ended before any candidate had scores on all folds")
 
 // fit does the pending fits of the round until the budget ends and marks the others as timed out. The journal does not
-// contain those, so another run continues with them. With a budget, candidates that share work are fitted in parts; those
-// of a part are neighbors in the grid and share most of their work.
+// contain those, so another run continues with them. With a budget, candidates that share work are fitted in parts;
+// those of a part are neighbors in the grid and share most of their work.
 func (r *run) fit(ctx context.Context) error {
 	_, shares := r.search.Estimator.(batch.Fitter)
 	_, left := r.search.Splitter.(LeaveOneOut)

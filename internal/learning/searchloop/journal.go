@@ -99,8 +99,8 @@ func (l *Loop) Write(at Fit, o Outcome) error {
 	if l.journal == nil {
 		return nil
 	}
-	e := Entry{Key: at.Key, Round: at.Round, Candidate: &at.Candidate, Fold: &at.Fold, Seconds: o.Seconds, Failed: o.Failed,
-		Unconverged: o.Unconverged}
+	e := Entry{Key: at.Key, Round: at.Round, Candidate: &at.Candidate, Fold: &at.Fold, Seconds: o.Seconds,
+		Failed: o.Failed, Unconverged: o.Unconverged}
 	for _, v := range o.Scores {
 		e.Scores = append(e.Scores, journal.Number(v))
 	}

@@ -1,5 +1,5 @@
-// Package searchloop does the fits of a search. Strategies propose fits and read their outcomes; what they share is here:
-// the loop over proposals, the limits of time and memory, the ways to stop, and the journal of finished fits.
+// Package searchloop does the fits of a search. Strategies propose fits and read their outcomes; what they share is
+// here: the loop over proposals, the limits of time and memory, the ways to stop, and the journal of finished fits.
 package searchloop
 
 import (
@@ -170,8 +170,8 @@ func (l *Loop) batch(ctx context.Context, j batch.Job, p *Proposal) (shared []st
 		at := candidate*folds + fold
 		switch {
 		case candidate < 0 || candidate >= len(j.Candidates) || fold < 0 || fold >= folds:
-			fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", j.Candidates[0].Estimator, candidate,
-				fold, len(j.Candidates), folds)
+			fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", j.Candidates[0].Estimator,
+				candidate, fold, len(j.Candidates), folds)
 		case !open[at]:
 			fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", j.Candidates[0].Estimator,
 				candidate, fold)
@@ -188,7 +188,8 @@ func (l *Loop) batch(ctx context.Context, j batch.Job, p *Proposal) (shared []st
 	return shared, fatal, err
 }
 
-// TooLarge returns the number of candidates of a job that need more memory than the limit, the first one, and its bytes.
+// TooLarge returns the number of candidates of a job that need more memory than the limit, the first one, and its
+// bytes.
 func (l *Loop) TooLarge(j batch.Job) (number, first int, bytes int64) {
 	for i := range j.Candidates {
 		if need := j.FitBytes(i); need > l.Memory {

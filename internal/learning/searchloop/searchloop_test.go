@@ -52,7 +52,9 @@ func TestBudgetIsPassedDown(t *testing.T) {
 	l := New(1 << 30)
 	l.Workers = 2
 	values, errs := make([]float64, 2), make([]error, 2)
-	err := l.Run(context.Background(), 2, func(i int) (*Proposal, error) { return proposalOf(slow{}, &values[i], &errs[i]), nil })
+	err := l.Run(context.Background(), 2, func(i int) (*Proposal, error) {
+		return proposalOf(slow{}, &values[i], &errs[i]), nil
+	})
 	if err = errors.Join(append(errs, err)...); err != nil || !slices.Equal(values, []float64{1 << 29, 1 << 29}) {
 		t.Errorf("the fits may take %v bytes: %v", values, err)
 	}
@@ -79,7 +81,8 @@ func TestEnds(t *testing.T) {
 		p := proposalOf(slow{Wait: true}, &value, &failed)
 		j, _, _ := p.Job(context.Background())
 		p.Until, p.Job = c.until, func(context.Context) (batch.Job, time.Duration, error) { return j, c.limit, nil }
-		if err := l.Run(context.Background(), 1, func(int) (*Proposal, error) { return p, nil }); err != nil || failed != c.want {
+		err := l.Run(context.Background(), 1, func(int) (*Proposal, error) { return p, nil })
+		if err != nil || failed != c.want {
 			t.Errorf("%s: %v, %v", c.name, failed, err)
 		}
 		if l.Stopped() != (c.stop != nil) {
