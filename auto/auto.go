@@ -165,7 +165,8 @@ func (o Options) Check() error {
 		switch {
 		case err != nil:
 			errs = append(errs, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
-		case m.Requires == metrics.RequiresStdDevs, m.Requires == metrics.RequiresIntervals, m.Requires == metrics.RequiresSets,
+		case m.Requires == metrics.RequiresStdDevs, m.Requires == metrics.RequiresIntervals,
+			m.Requires == metrics.RequiresSets,
 			m.Requires == metrics.RequiresPredictionsAndCosts:
 			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s requires %s, which no recipe has",
 				m.Name, m.Requires), Hint: "use another score"})

@@ -261,7 +261,8 @@ func (r *run) finish(ctx context.Context) error {
 func (r *run) decide(ctx context.Context) error {
 	const folds = 3
 	in := *r.incumbent
-	if r.classes != 2 || r.metric.Requires != metrics.RequiresPredictions || r.metric.Name == "accuracy" || r.options.Exportable ||
+	if r.classes != 2 || r.metric.Requires != metrics.RequiresPredictions || r.metric.Name == "accuracy" ||
+		r.options.Exportable ||
 		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > finalShare*r.secondsLeft() {
 		return nil
 	}

@@ -74,5 +74,6 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	if err != nil {
 		return nil, err
 	}
-	return &LeaveOneOutPath{slices.Clone(alphas), out.Predictions, out.Errors, out.GCV, out.DegreesOfFreedom, out.Best}, nil
+	return &LeaveOneOutPath{slices.Clone(alphas), out.Predictions, out.Errors, out.GCV, out.DegreesOfFreedom, out.Best},
+		nil
 }

@@ -139,7 +139,8 @@ func (o Outputs) width(output Output) int {
 }
 
 // vectorOutputs and matrixOutputs are the outputs that the fields in Parts belong to.
-var vectorOutputs, matrixOutputs = []Output{OutputValues, OutputStd, OutputIntervals, OutputIntervals, OutputAnomalyScores},
+var vectorOutputs, matrixOutputs = []Output{OutputValues, OutputStd, OutputIntervals, OutputIntervals,
+	OutputAnomalyScores},
 	[]Output{OutputTargets, OutputScores, OutputProbabilities, OutputStd, OutputIntervals, OutputIntervals, OutputSets}
 
 // vectorNames and matrixNames are the names of the fields in Parts.
@@ -171,7 +172,8 @@ func emptyPrediction(has Output) (p Prediction) {
 		}
 	}
 	for k, m := range matrices {
-		if several := has.Has(OutputTargets) || matrixOutputs[k]&(OutputStd|OutputIntervals) == 0; has.Has(matrixOutputs[k]) && several {
+		if several := has.Has(OutputTargets) ||
+			matrixOutputs[k]&(OutputStd|OutputIntervals) == 0; has.Has(matrixOutputs[k]) && several {
 			*m = &mat.Dense{}
 		}
 	}

@@ -298,7 +298,8 @@ func (e examination) shapley(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	values, err := inspection.Shapley(ctx, e.model, background, some, inspection.ShapleyOptions{Method: inspection.MethodExact})
+	values, err := inspection.Shapley(ctx, e.model, background, some,
+		inspection.ShapleyOptions{Method: inspection.MethodExact})
 	if err != nil {
 		return fmt.Errorf("%w; bochner explain samples them", err)
 	}

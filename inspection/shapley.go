@@ -41,7 +41,8 @@ const (
 type ShapleyOptions struct {
 	Method     Method // "" for Auto
 	Background int    // maximum number of background rows, evenly spaced; 0 for 100
-	// Output is the explained output: estimator.OutputValues (also of several targets), Scores, Probabilities or AnomalyScores.
+	// Output is the explained output: estimator.OutputValues (also of several targets), Scores, Probabilities or
+	// AnomalyScores.
 	// 0 selects the scores of a classifier, its probabilities if it has no scores, the anomaly scores of an anomaly
 	// detector, and the values of other models.
 	Output estimator.Output
@@ -357,7 +358,8 @@ func (e *explainer) choose() error {
 		}
 	}
 	names := map[estimator.Output]string{estimator.OutputValues: "prediction", estimator.OutputTargets: "prediction",
-		estimator.OutputScores: "decision", estimator.OutputProbabilities: "probability", estimator.OutputAnomalyScores: "anomaly score"}
+		estimator.OutputScores: "decision", estimator.OutputProbabilities: "probability",
+		estimator.OutputAnomalyScores: "anomaly score"}
 	e.of = names[e.o.Output]
 	switch {
 	case e.of == "":

@@ -18,7 +18,8 @@ import (
 // classes.
 var clusteringMetrics = []Metric{
 	{
-		Name: "adjusted_rand", Aliases: []string{"adjusted_rand_score"}, Task: datasets.Clustering, Requires: RequiresPredictions,
+		Name: "adjusted_rand", Aliases: []string{"adjusted_rand_score"}, Task: datasets.Clustering,
+		Requires:        RequiresPredictions,
 		GreaterIsBetter: true, Func: adjustedRand,
 		Doc: "Rand index of true and predicted clusters, adjusted for chance (Hubert & Arabie 1985). Weights count " +
 			"rows: doubling all weights doubles the number of rows.",
@@ -37,7 +38,8 @@ var clusteringMetrics = []Metric{
 			"class only.",
 	},
 	{
-		Name: "completeness", Aliases: []string{"completeness_score"}, Task: datasets.Clustering, Requires: RequiresPredictions,
+		Name: "completeness", Aliases: []string{"completeness_score"}, Task: datasets.Clustering,
+		Requires:        RequiresPredictions,
 		GreaterIsBetter: true,
 		Func:            func(in Input) (float64, error) { _, c, _ := in.contingency().information(); return c, nil },
 		Doc:             "Mutual information over the entropy of the clusters; 1 if every class lies in one cluster.",

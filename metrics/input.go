@@ -131,7 +131,8 @@ func (in Input) checkTargets(f *problems, need Requirement) (rows int) {
 	switch need {
 	case RequiresPredictions, RequiresStdDevs, RequiresIntervals:
 	default:
-		f.addf("a regression metric must require %s, %s or %s, got %s", RequiresPredictions, RequiresStdDevs, RequiresIntervals, need)
+		f.addf("a regression metric must require %s, %s or %s, got %s", RequiresPredictions, RequiresStdDevs,
+			RequiresIntervals, need)
 	}
 	if !hasEntries(in.YTrueTargets) && !hasEntries(in.YPredTargets) {
 		f.vector("YTrue", in.YTrue, len(in.YTrue))
@@ -141,7 +142,8 @@ func (in Input) checkTargets(f *problems, need Requirement) (rows int) {
 		if need == RequiresStdDevs && f.vector("Std", in.Std, len(in.YTrue)) {
 			f.positive("Std", in.Std)
 		}
-		if need == RequiresIntervals && f.vector("Lower", in.Lower, len(in.YTrue)) && f.vector("Upper", in.Upper, len(in.YTrue)) {
+		if need == RequiresIntervals && f.vector("Lower", in.Lower, len(in.YTrue)) && f.vector("Upper", in.Upper,
+			len(in.YTrue)) {
 			f.intervals("", in.Lower, in.Upper)
 		}
 		return len(in.YTrue)

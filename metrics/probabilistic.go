@@ -14,9 +14,10 @@ import (
 // quantiles.
 var probabilisticMetrics = slices.Concat([]Metric{
 	{
-		Name: "nlpd", Aliases: []string{"negative_log_predictive_density"}, Task: datasets.Regression, Requires: RequiresStdDevs,
-		Func: nlpd,
-		Doc:  "Mean of -ln p(y), p being the normal density with the predicted mean and standard deviation.",
+		Name: "nlpd", Aliases: []string{"negative_log_predictive_density"}, Task: datasets.Regression,
+		Requires: RequiresStdDevs,
+		Func:     nlpd,
+		Doc:      "Mean of -ln p(y), p being the normal density with the predicted mean and standard deviation.",
 	},
 	{
 		Name: "coverage", Aliases: []string{"interval_coverage"}, Task: datasets.Regression, Requires: RequiresIntervals,

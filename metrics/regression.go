@@ -43,8 +43,9 @@ var regressionMetrics = []Metric{
 		Doc:  "Mean of |y-ŷ|.",
 	},
 	{
-		Name: "median_absolute_error", Aliases: []string{"median_ae"}, Task: datasets.Regression, Requires: RequiresPredictions,
-		Func: medianAbsoluteError,
+		Name: "median_absolute_error", Aliases: []string{"median_ae"}, Task: datasets.Regression,
+		Requires: RequiresPredictions,
+		Func:     medianAbsoluteError,
 		Doc: "Median of |y-ŷ|. If two errors split the weight in halves, their mean, also with weights (scikit-learn " +
 			"then takes the lower).",
 	},
@@ -63,9 +64,10 @@ var regressionMetrics = []Metric{
 		Doc:  "Mean of (ln(1+y) - ln(1+ŷ))², for targets and predictions ≥ 0.",
 	},
 	{
-		Name: "root_mean_squared_log_error", Aliases: []string{"rmsle"}, Task: datasets.Regression, Requires: RequiresPredictions,
-		Func: rootMeanSquaredLogError,
-		Doc:  "Root of the mean of (ln(1+y) - ln(1+ŷ))², for targets and predictions ≥ 0.",
+		Name: "root_mean_squared_log_error", Aliases: []string{"rmsle"}, Task: datasets.Regression,
+		Requires: RequiresPredictions,
+		Func:     rootMeanSquaredLogError,
+		Doc:      "Root of the mean of (ln(1+y) - ln(1+ŷ))², for targets and predictions ≥ 0.",
 	},
 }
 

@@ -171,7 +171,8 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	case none && takesCategories(d.Constraint):
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	case none || in.More:
-	case d.Constraint == datasets.RequireMinColumns && n < d.Columns, d.Constraint == datasets.RequireColumnCount && n != d.Columns:
+	case d.Constraint == datasets.RequireMinColumns && n < d.Columns, d.Constraint == datasets.RequireColumnCount &&
+		n != d.Columns:
 		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
 			true
 	}
@@ -264,7 +265,8 @@ const textHint = "encode it before with tfidf, in a columns step, or leave it ou
 func refusedText(demands []datasets.Requirement, in datasets.InferredSchema, name string) (param.FieldError, bool) {
 	text := slices.IndexFunc(in.Columns, func(c datasets.InferredColumn) bool { return c.Kind == datasets.Text })
 	if in.Unknown || text < 0 || slices.ContainsFunc(demands, func(d datasets.Requirement) bool {
-		return d.Constraint == datasets.RequireNumbers || d.Constraint == datasets.RequireText || takesCategories(d.Constraint)
+		return d.Constraint == datasets.RequireNumbers || d.Constraint == datasets.RequireText ||
+			takesCategories(d.Constraint)
 	}) {
 		return param.FieldError{}, false
 	}

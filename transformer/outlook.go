@@ -16,10 +16,12 @@ func (s Nystroem) Tags() datasets.Tags {
 
 // Requirements shared by steps.
 var (
-	complete         = []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+	complete = []datasets.Requirement{{Constraint: datasets.RequireNumbers},
+		{Constraint: datasets.RequireNoMissing}}
 	withTargets      = append(complete[:2:2], datasets.Requirement{Constraint: datasets.RequireTargets})
-	numericWithValue = []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireSomeValue}}
-	categories       = []datasets.Requirement{{Constraint: datasets.RequireNames}}
+	numericWithValue = []datasets.Requirement{{Constraint: datasets.RequireNumbers},
+		{Constraint: datasets.RequireSomeValue}}
+	categories = []datasets.Requirement{{Constraint: datasets.RequireNames}}
 )
 
 // Requirements declares that all inputs must be numeric and have no missing values.
@@ -47,7 +49,8 @@ func (s Binning) Requirements() []datasets.Requirement {
 
 // Requirements declares that inputs must be numeric without missing values, and that targets are required.
 func (s ARD) Requirements() []datasets.Requirement {
-	return append(spectral.Requirements(s.Kernel, kernel.Gamma{}), datasets.Requirement{Constraint: datasets.RequireTargets})
+	return append(spectral.Requirements(s.Kernel, kernel.Gamma{}),
+		datasets.Requirement{Constraint: datasets.RequireTargets})
 }
 
 // InferOutput returns complete numeric columns with the same names.

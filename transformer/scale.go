@@ -174,7 +174,8 @@ func (s Scale) Requirements() []datasets.Requirement {
 			Reason: fmt.Sprintf("has %d factors", n)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.NamedFactors)) {
-		out = append(out, datasets.Requirement{Constraint: datasets.RequireNamedColumn, Name: name, Reason: "has a factor of it"})
+		out = append(out, datasets.Requirement{Constraint: datasets.RequireNamedColumn, Name: name,
+			Reason: "has a factor of it"})
 	}
 	return out
 }

@@ -63,7 +63,8 @@ func picture(ctx context.Context) (string, error) {
 	for i := range points {
 		probe.Set(i, 0, -4+8*float64(i)/(points-1))
 	}
-	known, err := estimator.Predict(ctx, process, probe, estimator.Request{Outputs: estimator.OutputValues | estimator.OutputStd})
+	known, err := estimator.Predict(ctx, process, probe, estimator.Request{Outputs: estimator.OutputValues |
+		estimator.OutputStd})
 	if err != nil {
 		return "", err
 	}

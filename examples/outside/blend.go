@@ -36,7 +36,8 @@ func NewBlend(parts ...transformer.Fitter) Blend { return Blend{Parts: pipeline.
 
 // Params declares the weights, and the parameters of the parts below their names.
 func (b *Blend) Params(l *param.List) {
-	l.Floats(&b.Weights, "weights", "what the features of each part are multiplied by; none stands for 1", param.Positive())
+	l.Floats(&b.Weights, "weights", "what the features of each part are multiplied by; none stands for 1",
+		param.Positive())
 	l.Check("weights", func() error {
 		if n := len(b.Weights); n != 0 && n != len(b.Parts) {
 			return fmt.Errorf("%d numbers, one for each part", len(b.Parts))

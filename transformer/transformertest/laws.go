@@ -194,7 +194,10 @@ func writesIntoTile(s *suite) {
 
 // fitsAndMapsAtOnce checks that the features of FitTransform equal those of the fitted map.
 func fitsAndMapsAtOnce(s *suite) {
-	b, ok := s.spec.(transformer.Binning)
+	b, ok := s.spec.(interface { // of random binning
+		FitTransform(ctx context.Context, data datasets.Set) (transformer.Transformer, mat.Matrix, error)
+		FeatureBytes(rows, cols int) int64
+	})
 	if !ok {
 		s.Skip("has no FitTransform")
 	}

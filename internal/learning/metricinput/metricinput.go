@@ -87,11 +87,13 @@ func Costs(spec any, classes []string) (costs *mat.Dense) {
 func RequiredOutputs(list []metrics.Metric, multiTarget bool, available estimator.Output) (request estimator.Request) {
 	for _, m := range list {
 		switch {
-		case m.Requires == metrics.RequiresStdDevs || m.Requires == metrics.RequiresIntervals || m.Requires == metrics.RequiresSets:
+		case m.Requires == metrics.RequiresStdDevs || m.Requires == metrics.RequiresIntervals ||
+			m.Requires == metrics.RequiresSets:
 			return estimator.Request{}
 		case m.Requires == metrics.RequiresPredictions && multiTarget:
 			request.Outputs |= estimator.OutputTargets
-		case m.Requires == metrics.RequiresPredictions || m.Requires == metrics.RequiresPredictionsAndCosts || !m.IsSupervised():
+		case m.Requires == metrics.RequiresPredictions || m.Requires == metrics.RequiresPredictionsAndCosts ||
+			!m.IsSupervised():
 			request.Outputs |= estimator.OutputValues
 		case available.Has(estimator.OutputAnomalyScores):
 			request.Outputs |= estimator.OutputAnomalyScores

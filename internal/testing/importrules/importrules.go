@@ -72,7 +72,8 @@ var Allowed = map[string][]string{
 
 	"internal/rows/structrows": {}, // rows of structs as named values
 	"datasets":                 {"matrices", "model", "internal/rows/structrows"},
-	"model":                    {"internal/codec/archive", "internal/learning/conformal", "internal/runtime/files", "matrices"},
+	"model": {"internal/codec/archive", "internal/learning/conformal", "internal/runtime/files",
+		"matrices"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":      {"datasets", "datasets/internal/..."},
@@ -215,7 +216,8 @@ var Allowed = map[string][]string{
 	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
 		"datasets", "matrices", "internal/design", "internal/kern"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
-	"pipeline/modelfile": {"internal/codec/archive", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "metrics",
+	"pipeline/modelfile": {"internal/codec/archive", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
+		"estimator", "metrics",
 		"internal/learning/metricinput", "datasets", "internal/rows/profile", "model", "internal/runtime/files",
 		"internal/rows/rowencoding", "internal/rows/structrows", "internal/codec/svg"},
 	"internal/codec/yamlnode": {"param"}, // nodes of YAML documents
@@ -225,9 +227,11 @@ var Allowed = map[string][]string{
 	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest":        {"internal/testing/panictest", "datasets"},
 	"internal/testing/panictest": {},
-	"transformer/transformertest": {"internal/codec/archive", "batch", "internal/testing/panictest", "graph", "transformer", "datasets",
+	"transformer/transformertest": {"internal/codec/archive", "batch", "internal/testing/panictest", "graph",
+		"transformer", "datasets",
 		"matrices", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
-	"estimator/estimatortest": {"internal/codec/archive", "internal/testing/panictest", "batch", "graph", "estimator", "datasets", "matrices",
+	"estimator/estimatortest": {"internal/codec/archive", "internal/testing/panictest", "batch", "graph", "estimator",
+		"datasets", "matrices",
 		"param", "model", "internal/testing/canceltest", "internal/testing/passtest", "internal/testing/snapshot"},
 
 	// steps that make numbers of columns, for proposals
