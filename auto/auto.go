@@ -30,6 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -67,7 +68,7 @@ type Options struct {
 	// search resumes from it with a new budget.
 	Journal string
 
-	Memory   int64           // memory limit of fits in bytes; 0 means the available memory
+	Memory   int64           // memory limit of fits in bytes; 0 means half of the available memory
 	Progress func(Progress)  // called during the search, never concurrently; nil means no calls
 	Stop     <-chan struct{} // closing it ends the search with the best model so far
 }
@@ -196,6 +197,9 @@ func Fit(ctx context.Context, data datasets.Set, o Options) (*Result, error) {
 	}
 	return r.result(), nil
 }
+
+// ErrOtherSearch is in the chain of the error if a journal belongs to another search.
+var ErrOtherSearch = journal.ErrOther
 
 // ErrNoModel is the error of a search that was stopped, or whose budget ended, before there was a model.
 var ErrNoModel = errors.New("stopped before there was a first model")

@@ -49,38 +49,19 @@ func (r *run) secondsLeft() float64 { return (r.options.Budget - time.Since(r.be
 // slightly after the end of the budget.
 func (r *run) hardDeadline() float64 { return overrunFactor * r.options.Budget.Seconds() }
 
-// withDeadline returns a context that ends when the search is stopped and, if there is a model already, at
-// the given time after the start of the search.
-func (r *run) withDeadline(ctx context.Context, end float64) (context.Context, context.CancelFunc) {
-	deadline := func() {}
+// deadline returns the given time after the start of the search, zero for never: without a time budget, and before
+// there is a model.
+func (r *run) deadline(end float64) (at time.Time) {
 	if r.timed() && r.incumbent != nil {
-		ctx, deadline = context.WithDeadline(ctx, r.began.Add(seconds(end)))
+		at = r.began.Add(seconds(end))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-r.options.Stop: // never, if nil
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(); deadline() }
+	return at
 }
 
 // seconds converts a time, of at most a century.
 func seconds(v float64) time.Duration {
 	const century = 100 * 365.25 * 24 * 3600
 	return time.Duration(min(v, century) * float64(time.Second))
-}
-
-// stopped reports whether the caller has stopped the search.
-func (r *run) stopped() bool {
-	select {
-	case <-r.options.Stop: // never, if nil
-		return r.options.Stop != nil
-	default:
-		return false
-	}
 }
 
 // spent returns the used part of the budget, in seconds since the start or in candidates.
@@ -283,27 +264,25 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (float64, error) {
 	return own.Cost(shape).Flops, err
 }
 
-// learnPace updates the throughput by the time of a trial.
-func (r *run) learnPace(t trial, d *division) {
+// learnPace updates the throughput by the seconds of a trial after its representation.
+func (r *run) learnPace(t *trial, took float64) {
 	kind := r.table[t.points[0].recipe]
-	shape, err := r.shapeOf(context.Background(), kind.representation)
-	if err != nil || !r.timed() {
-		return
+	if shape, err := r.shapeOf(context.Background(), kind.representation); err == nil && r.timed() && !t.began.IsZero() {
+		r.notePace(kindOf(kind), r.trialWork(t.points, t.list, shape, t.folds),
+			took-minFitSeconds*float64(len(t.list)*len(t.folds)))
 	}
-	took := t.took - minFitSeconds*float64(len(t.list)*len(d.folds))
-	r.notePace(kindOf(kind), r.trialWork(t.points, t.list, shape, d.folds), took)
 }
 
-// trialLimit returns the time limit of a trial, a multiple of its estimated time.
-func (r *run) trialLimit(ctx context.Context, t trial) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// trialLimit returns the time limit of a trial, a multiple of its estimated time; 0 if there is none.
+func (r *run) trialLimit(ctx context.Context, t *trial) time.Duration {
+	r.Lock()
+	defer r.Unlock()
 	if !r.timed() || r.incumbent == nil && r.tried > 0 { // the second attempt at a first model has no limit
-		return math.MaxInt64
+		return 0
 	}
-	foreseen, err := r.expected(ctx, t.rows, t.points)
+	foreseen, err := r.expected(ctx, t.out[0].on, t.points)
 	if err != nil {
-		return math.MaxInt64
+		return 0
 	}
 	least := minWaitShare
 	if r.incumbent == nil {

@@ -65,10 +65,6 @@ func TestEncodingsDoNotLeak(t *testing.T) {
 				pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize())}))
 		}
 		r, _ := runOf(t, data, o, name)
-		var err error
-		if r.notes, err = openNotes("", r.headOf()); err != nil {
-			t.Fatal(err)
-		}
 		at := slices.IndexFunc(r.table, func(k recipe) bool { return k.String() == name+" gaussian ridge" })
 		points := r.neighborhood(point{recipe: at, size: 128}, 1, 4, 2, 8)
 		out, err := r.try(context.Background(), data.Rows(), 0, points)

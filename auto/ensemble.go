@@ -31,7 +31,7 @@ type ensemble struct {
 }
 
 // single returns the ensemble of one candidate.
-func single(s scored) ensemble { return ensemble{[]scored{s}, []float64{1}, s.Folds, s.mean} }
+func single(s scored) ensemble { return ensemble{[]scored{s}, []float64{1}, s.Scores, s.mean} }
 
 // combine returns an ensemble that scores better than the leader, and whether there is one. Weights
 // are evaluated on other rows than those they are computed from. With classes, the lead of the best of
@@ -120,16 +120,8 @@ func (r *run) coversLeaderRows(s scored) bool {
 
 // weights returns the weights of members, and the scales of their scores, by the test rows that are not left out.
 func (r *run) weights(d *division, members []scored, leftOut []bool) (weights, sizes []float64, err error) {
-	rows := make([]int, 0, d.tested)
-	for _, f := range d.folds {
-		rows = append(rows, f.Test...)
-	}
-	truth := datasets.Set{X: mat.NewDense(len(rows), 1, nil), Y: make([]float64, len(rows)), Schema: d.data.Schema}
-	for at, i := range rows {
-		if truth.Y[at] = d.data.Y[i]; d.data.Weights != nil {
-			truth.Weights = append(truth.Weights, d.data.Weights[i])
-		}
-	}
+	truth := datasets.Set{X: mat.NewDense(d.data.Rows(), 1, nil), Y: d.data.Y, Weights: d.data.Weights,
+		Schema: d.data.Schema}.Select(d.tests)
 	rule := stacking.SumToOne
 	if r.equalWeights() || leftOut != nil && !slices.Contains(leftOut, false) {
 		rule, leftOut = stacking.Equal, nil // equal weights do not depend on the true values
@@ -155,7 +147,7 @@ func (r *run) crossValidate(d *division, members []scored) ([]float64, error) {
 		w, sizes, err := r.weights(d, members, r.leftOut(d, k))
 		own := make([]estimator.Prediction, len(members))
 		for i, m := range members {
-			own[i] = rowsOf(m.Output, d.cases(k))
+			own[i] = rowsOf(m.Output, d.scores[k])
 		}
 		var p estimator.Prediction
 		if err == nil {
@@ -179,11 +171,9 @@ func (r *run) leftOut(d *division, k int) []bool {
 	for _, i := range d.rows(k) {
 		tested[i] = true
 	}
-	var out []bool
-	for fold, f := range d.folds {
-		for _, i := range f.Test {
-			out = append(out, tested[i] || r.options.TimeOrdered && fold >= d.scores[k].fold)
-		}
+	out := make([]bool, len(d.tests))
+	for at, i := range d.tests {
+		out[at] = tested[i] || r.options.TimeOrdered && at >= d.starts[d.fold(k)]
 	}
 	return out
 }
@@ -196,7 +186,7 @@ func (r *run) choose(ctx context.Context) (ensemble, error) {
 	if err != nil {
 		return chosen, err
 	}
-	if one.Folds != nil {
+	if one.Scores != nil {
 		chosen = single(one)
 	}
 	best := scored{mean: r.leader.mean}
@@ -215,7 +205,7 @@ func (r *run) choose(ctx context.Context) (ensemble, error) {
 		if err != nil || some && r.withinError(scored{mean: other.mean}, best, tieMargin) {
 			return other, err
 		}
-		if one.Folds != nil && r.table[one.recipe].probabilities && r.withinError(one, best, tieMargin) {
+		if one.Scores != nil && r.table[one.recipe].probabilities && r.withinError(one, best, tieMargin) {
 			return chosen, nil
 		}
 	}

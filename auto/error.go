@@ -18,8 +18,8 @@ func (r *run) stdError(s scored) float64 {
 	if err != nil {
 		return math.NaN()
 	}
-	n, square := float64(len(s.Folds)), 0.0
-	for _, v := range s.Folds {
+	n, square := float64(len(s.Scores)), 0.0
+	for _, v := range s.Scores {
 		square += (v - s.mean) * (v - s.mean) / (n - 1)
 	}
 	variance := (1/n + d.overlap) * square
@@ -52,19 +52,19 @@ func (r *run) optimism(chosen Entry) float64 {
 	// The folds of an unstable candidate are far from normal. One that is on average far worse than the best in its
 	// worst fold is left out.
 	leader, _ := r.bestOf(list)
-	lo, hi := slices.Min(leader.Folds), slices.Max(leader.Folds)
+	lo, hi := slices.Min(leader.Scores), slices.Max(leader.Scores)
 	lo, hi = lo-(hi-lo), hi+(hi-lo)
 	list = slices.DeleteFunc(list, func(s scored) bool {
 		return r.metric.GreaterIsBetter && s.mean < lo || !r.metric.GreaterIsBetter && s.mean > hi
 	})
-	n := float64(len(list[0].Folds))
+	n := float64(len(list[0].Scores))
 	d, err := r.divide(chosen.Rows)
 	if err != nil {
 		return 0
 	}
 	scale := math.Sqrt((1/n + d.overlap) / (n - 1))
 	rng := rand.New(rand.NewPCG(r.seed("optimism"), 1))
-	noise := make([]float64, len(list[0].Folds))
+	noise := make([]float64, len(list[0].Scores))
 	excess := 0.0
 	for range draws {
 		for k := range noise {
@@ -74,7 +74,7 @@ func (r *run) optimism(chosen Entry) float64 {
 		mean := 0.0
 		for _, s := range list {
 			noisy := s.mean
-			for k, v := range s.Folds {
+			for k, v := range s.Scores {
 				noisy += noise[k] * (v - s.mean)
 			}
 			if !r.metric.Better(best, noisy) && (best != best || r.metric.Better(noisy, best)) {

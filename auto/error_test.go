@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -28,7 +29,7 @@ func TestStdError(t *testing.T) {
 		}
 		s := scored{on: c.rows}
 		for k := range d.scores {
-			s.Folds = append(s.Folds, float64(k%5))
+			s.Scores = append(s.Scores, float64(k%5))
 		}
 		s.mean = 2
 		n := float64(c.folds)
@@ -70,7 +71,7 @@ func TestStdErrorOfOneClass(t *testing.T) {
 		}
 		s := scored{on: n, mean: share}
 		for range d.scores {
-			s.Folds = append(s.Folds, share)
+			s.Scores = append(s.Scores, share)
 		}
 		if got, want := r.stdError(s), math.Sqrt(share*(1-share)/rows); math.Abs(got-want) > 1e-12 {
 			t.Errorf("weighted %v: %g, want %g", weighted, got, want)
@@ -96,9 +97,9 @@ func TestOptimism(t *testing.T) {
 			for k := range 60 {
 				s := scored{point: point{gamma: k}, on: 2000}
 				for range 5 {
-					s.Folds = append(s.Folds, 0.5+0.1*rng.NormFloat64())
+					s.Scores = append(s.Scores, 0.5+0.1*rng.NormFloat64())
 				}
-				s.mean, s.spread = meanAndSpread(s.Folds, 1)
+				s.mean, s.spread = meanAndSpread(s.Scores, 1)
 				r.log = append(r.log, s)
 			}
 			leader, _ := r.bestOf(r.log)
@@ -110,13 +111,14 @@ func TestOptimism(t *testing.T) {
 				t.Errorf("%s: optimism %g of a score that is not the best, want %g", name, got, 0.75*all)
 			}
 			// not comparable, because of other rows
-			r.log = append(r.log, scored{point: point{gamma: 99}, on: 1000, mean: 0.9, outcome: outcome{Folds: []float64{0.9}}})
+			r.log = append(r.log, scored{point: point{gamma: 99}, on: 1000, mean: 0.9,
+				Outcome: searchloop.Outcome{Scores: []float64{0.9}}})
 			better := r.log[0]
-			better.Folds = slices.Repeat([]float64{2}, 5)
+			better.Scores = slices.Repeat([]float64{2}, 5)
 			if !r.metric.GreaterIsBetter {
-				better.Folds = slices.Repeat([]float64{-2}, 5)
+				better.Scores = slices.Repeat([]float64{-2}, 5)
 			}
-			better.mean, _ = meanAndSpread(better.Folds, 1)
+			better.mean, _ = meanAndSpread(better.Scores, 1)
 			r.log[0] = better
 			if got := r.optimism(Entry{Rows: 2000, Score: better.mean}); got != 0 {
 				t.Errorf("%s: optimism %g of a candidate that is the best in all folds", name, got)
@@ -135,7 +137,7 @@ func TestOptimismOfUnstable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, folds := range [][]float64{{0.9, 0.88, 0.91, 0.89, 0.9}, {0.9, 0.88, 0.91, -20, 0.9}} {
-		s := scored{point: point{gamma: k}, on: 2000, outcome: outcome{Folds: folds}}
+		s := scored{point: point{gamma: k}, on: 2000, Outcome: searchloop.Outcome{Scores: folds}}
 		s.mean, s.spread = meanAndSpread(folds, 1)
 		r.log = append(r.log, s)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
@@ -49,7 +50,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	}
 	r.report(phase)
 	part, began := r.first(rows), time.Now()
-	limited, cancel := r.withDeadline(ctx, until)
+	limited, cancel := r.Limited(ctx, r.deadline(until))
 	defer cancel()
 	if r.timed() && r.incumbent != nil {
 		margin := softMargin * r.options.Budget.Seconds()
@@ -109,7 +110,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spe
 	}
 	took := time.Since(began).Seconds()
 	if ctx.Err() != nil {
-		took, err = canceledFactor*took, errEnded
+		took, err = canceledFactor*took, searchloop.ErrEnded
 	}
 	if flops, wrong := r.fitWork(context.Background(), p, rows); wrong == nil && r.timed() {
 		r.notePace(fitOf(kind), flops, took)
@@ -120,7 +121,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spe
 	}
 	const coarse = 0.03 // relative residual with which a model is of no use
 	if report := reporter.Report(); report.Solver == "cg" && report.Gradient > coarse {
-		return spec, nil, errEnded
+		return spec, nil, searchloop.ErrEnded
 	} else if report.Solver == "cg" && !report.Converged { // another fit has to make as many steps
 		path := kind.modelPath(p.target)
 		spec, err = param.Replace(spec, param.Setting{Path: path + ".solver", Value: "cg"},
@@ -133,11 +134,11 @@ func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spe
 // that the search has a model if it is interrupted.
 func (r *run) keepModel(ctx context.Context) error {
 	s, err := r.bestAffordable(ctx, keepShare)
-	if err != nil || s.Folds == nil || r.incumbent.rows == r.data.Rows() && r.rank(s, r.incumbent.members[0]) >= 0 {
+	if err != nil || s.Scores == nil || r.incumbent.rows == r.data.Rows() && r.rank(s, r.incumbent.members[0]) >= 0 {
 		return err
 	}
 	err = r.fit(ctx, single(s), 1, r.data.Rows(), r.spent()+2*keepShare*r.secondsLeft())
-	if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() {
+	if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() {
 		return nil // it exceeded its estimated time; the previous model stays
 	}
 	return err
@@ -224,11 +225,11 @@ func (r *run) finish(ctx context.Context) error {
 			if err == nil {
 				err = r.fit(ctx, chosen, scale, r.data.Rows(), r.hardDeadline())
 			}
-			if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() &&
+			if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() &&
 				r.secondsLeft() > minRetryShare*r.options.Budget.Seconds() {
 				continue
 			}
-			if len(chosen.members) > 1 && err != nil && !errors.Is(err, errEnded) && ctx.Err() == nil {
+			if len(chosen.members) > 1 && err != nil && !errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil {
 				r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v",
 					err))
 				return nil
@@ -265,7 +266,7 @@ func (r *run) decide(ctx context.Context) error {
 		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > finalShare*r.secondsLeft() {
 		return nil
 	}
-	limited, cancel := r.withDeadline(ctx, r.hardDeadline())
+	limited, cancel := r.Limited(ctx, r.deadline(r.hardDeadline()))
 	defer cancel()
 	threshold := meta.NewThreshold(in.spec.Estimator)
 	threshold.Score, threshold.Folds = r.metric.Name, folds
@@ -276,7 +277,7 @@ func (r *run) decide(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctxerr.Check(ctx)
 	case limited.Err() != nil:
-		return errEnded
+		return searchloop.ErrEnded
 	case err != nil: // such as a class without rows in a fold
 		r.warnings = append(r.warnings, fmt.Sprintf("the decision threshold cannot be chosen by %s: %v", r.metric.Name, err))
 		return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -48,7 +49,7 @@ func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
 		s.point = r.scaled(s.point, scale)
 		return r.entryOf(s)
 	}
-	out := Entry{Score: e.mean, StdError: r.stdError(scored{outcome: outcome{Folds: e.folds}, mean: e.mean,
+	out := Entry{Score: e.mean, StdError: r.stdError(scored{Outcome: searchloop.Outcome{Scores: e.folds}, mean: e.mean,
 		on: r.leader.on}), Rows: r.leader.on, Chosen: true}
 	var names []string
 	times := map[string]int{}

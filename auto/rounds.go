@@ -7,10 +7,9 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/runtime/guard"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 )
 
 const (
@@ -294,42 +293,14 @@ func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at
 // ascending order, never concurrently.
 func (r *run) runConcurrently(ctx context.Context, n int, at level, round int,
 	points func(i int) ([]point, error)) error {
-	var wait sync.WaitGroup
-	var failed error
-	next := 0
-	work := func() {
-		for {
-			r.mu.Lock()
-			if next == n || failed != nil {
-				r.mu.Unlock()
-				return
-			}
-			var list []point
-			err := guard.Do(r, "points", func() (err error) {
-				list, err = points(next)
-				return err
-			})
-			next++
-			r.claimed += len(list)
-			r.mu.Unlock()
-			if err == nil && len(list) > 0 {
-				err = guard.Do(r, "try", func() error {
-					_, err := r.try(ctx, at.rows, round, list)
-					return err
-				})
-			}
-			if err != nil {
-				r.mu.Lock()
-				failed = cmp.Or(failed, err)
-				r.mu.Unlock()
-			}
+	return r.Run(ctx, n, func(i int) (*searchloop.Proposal, error) {
+		list, err := points(i)
+		if err != nil || len(list) == 0 {
+			return nil, err
 		}
-	}
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Go(work)
-	}
-	wait.Wait()
-	return failed
+		_, p, err := r.propose(at.rows, round, list)
+		return p, err
+	})
 }
 
 // extensionPoints returns the points around the best one of an entrant that were not tried, as those beyond an edge of

@@ -36,40 +36,25 @@ type sample struct {
 type division struct {
 	data    datasets.Set
 	folds   []datasets.Fold
-	scores  []testPart
-	tested  int     // sum of the test rows of the folds
+	tests   []int   // test rows of one fold after the other
+	starts  []int   // index of the first test row of each fold
+	scores  [][]int // indices of the tests of each score, ascending
 	times   int     // number of repetitions of cross-validation
 	overlap float64 // test rows/training rows of a fold; 0 for a single fold
 	counted float64 // number of distinct test rows, (Σw)²/Σw² of weights w
 }
 
-// testPart contains positions among the test rows of a fold.
-type testPart struct {
-	fold int
-	at   []int
-}
-
 // rows returns the rows of score k.
 func (d *division) rows(k int) []int {
-	out := make([]int, len(d.scores[k].at))
-	for i, at := range d.scores[k].at {
-		out[i] = d.folds[d.scores[k].fold].Test[at]
+	out := make([]int, len(d.scores[k]))
+	for i, at := range d.scores[k] {
+		out[i] = d.tests[at]
 	}
 	return out
 }
 
-// cases returns the rows of score k among the test rows of one fold after the other.
-func (d *division) cases(k int) []int {
-	first := 0
-	for _, f := range d.folds[:d.scores[k].fold] {
-		first += len(f.Test)
-	}
-	out := slices.Clone(d.scores[k].at)
-	for i := range out {
-		out[i] += first
-	}
-	return out
-}
+// fold returns the fold of score k.
+func (d *division) fold(k int) int { return min(k, len(d.folds)-1) }
 
 // orderRows determines the order in which rounds use the rows: a round with n rows uses the first n. Groups stay
 // together. Classes are stratified, except that the order begins with some rows of each class.
@@ -128,26 +113,26 @@ func (r *sample) divide(n int) (*division, error) {
 	}
 	r.withoutLessons(d.folds, n)
 	train, sum, squares, seen := 0, 0.0, 0.0, map[int]bool{}
-	for k, f := range d.folds {
-		d.scores = append(d.scores, testPart{k, indices(len(f.Test))})
-		d.tested, train = d.tested+len(f.Test), train+len(f.Train)
-		for _, i := range f.Test {
-			w := 1.0
-			if d.data.Weights != nil {
-				w = d.data.Weights[i]
-			}
-			if !seen[i] {
-				seen[i], sum, squares = true, sum+w, squares+w*w
-			}
+	for _, f := range d.folds {
+		d.starts = append(d.starts, len(d.tests))
+		d.tests, train = append(d.tests, f.Test...), train+len(f.Train)
+		d.scores = append(d.scores, indices(len(d.tests))[len(d.tests)-len(f.Test):])
+	}
+	for _, i := range d.tests {
+		w := 1.0
+		if d.data.Weights != nil {
+			w = d.data.Weights[i]
+		}
+		if !seen[i] {
+			seen[i], sum, squares = true, sum+w, squares+w*w
 		}
 	}
 	if d.counted = sum * sum / squares; len(d.folds) > 1 {
-		d.overlap = float64(d.tested) / float64(train)
+		d.overlap = float64(len(d.tests)) / float64(train)
 	} else {
-		d.scores = make([]testPart, heldOutParts)
-		for i := range d.folds[0].Test {
-			part := &d.scores[i%heldOutParts]
-			part.at = append(part.at, i)
+		d.scores = make([][]int, heldOutParts)
+		for i := range d.tests {
+			d.scores[i%heldOutParts] = append(d.scores[i%heldOutParts], i)
 		}
 	}
 	r.divided[n] = d

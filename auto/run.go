@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"math"
+	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,9 +16,12 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -27,23 +31,22 @@ type run struct {
 	space
 	paces
 	memo  memo
-	notes *notes
 	began time.Time
 
-	mu         sync.Mutex // guards the following fields while recipes run concurrently
-	log        []scored
-	tried      int
-	claimed    int // number of candidates, including running ones
-	resumed    int
-	best       map[int]scored      // best candidate of each recipe on the most rows it was evaluated on
-	seen       map[evaluation]bool // evaluated points
-	rounds     []Round
-	last       level // level of the last round
-	leader     scored
-	incumbent  *fitted // current model
-	reserve    float64 // estimated seconds of the final fit
-	stopReason StopReason
-	warnings   []string
+	*searchloop.Loop // guards the following fields while recipes run concurrently
+	log              []scored
+	tried            int
+	claimed          int // number of candidates, including running ones
+	resumed          int
+	best             map[int]scored      // best candidate of each recipe on the most rows it was evaluated on
+	seen             map[evaluation]bool // evaluated points
+	rounds           []Round
+	last             level // level of the last round
+	leader           scored
+	incumbent        *fitted // current model
+	reserve          float64 // estimated seconds of the final fit
+	stopReason       StopReason
+	warnings         []string
 }
 
 // newRun checks the options and the rows.
@@ -55,10 +58,12 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{
+		Loop:   searchloop.New(o.Memory),
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), divided: map[int]*division{}},
 		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[any]any{}},
 		began: time.Now(), stopReason: StoppedByBudget, best: map[int]scored{}, seen: map[evaluation]bool{},
 	}
+	r.Workers, r.Stop, r.options.Memory = runtime.GOMAXPROCS(0), o.Stop, r.Memory
 	if err := r.checkRows(); err != nil {
 		return nil, err
 	}
@@ -185,29 +190,43 @@ func (r *run) findLessons() error {
 	return err
 }
 
+// head describes the search in its journal.
+func (r *run) head() journal.Head {
+	return journal.Head{Journal: "bochner auto", Version: 7, Sums: map[string]string{
+		"data": journal.Sum(func(h hash.Hash) { journal.Rows(h, r.data) }),
+		"options": journal.Sum(func(h hash.Hash) {
+			fmt.Fprintf(h, "%s %d %v\n", r.metric.Name, r.options.Seed, r.options.TimeOrdered)
+			journal.Spec(h, pipeline.Chain{Steps: r.options.Preprocessing})
+			for _, k := range r.table {
+				fmt.Fprintln(h, k)
+			}
+		}),
+	}}
+}
+
 // search runs all phases: the first model, the rounds and the final fit.
 func (r *run) search(ctx context.Context) (err error) {
-	if r.notes, err = openNotes(r.options.Journal, r.headOf()); err != nil {
+	if err := r.Open(r.options.Journal, r.head(), nil, nil); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.notes.journal.Close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	r.measureSpeed()
 	for _, phase := range []func(context.Context) error{r.firstModel, r.allRounds, r.tryLinear} {
 		if err == nil {
 			err = phase(ctx)
 		}
 	}
-	if err == nil || errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() && r.incumbent != nil {
+	if err == nil || errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() && r.incumbent != nil {
 		err = r.finish(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return ctxerr.Check(ctx)
-	case err != nil && !errors.Is(err, errEnded):
+	case err != nil && !errors.Is(err, searchloop.ErrEnded):
 		return err
 	case r.incumbent == nil:
 		return ErrNoModel
-	case r.stopped():
+	case r.Stopped():
 		r.stopReason = StoppedByCaller
 	}
 	return nil
@@ -224,15 +243,15 @@ func (r *run) firstModel(ctx context.Context) error {
 	}
 	at := max(slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" }), 0)
 	out, err := try(at, rows, 2)
-	if err == nil && r.leader.Folds == nil && r.hashTerms(ctx) {
+	if err == nil && r.leader.Scores == nil && r.hashTerms(ctx) {
 		out, err = try(at, rows, 2)
 	}
 	learned := rows
-	if err == nil && r.leader.Folds == nil {
+	if err == nil && r.leader.Scores == nil {
 		learned = fewer
 		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() }), 0), fewer, 0)
 	}
-	if err == nil && r.leader.Folds == nil {
+	if err == nil && r.leader.Scores == nil {
 		err = fmt.Errorf("the first model cannot be scored: %s", out[0].Failed)
 	}
 	if err != nil {
@@ -245,7 +264,7 @@ func (r *run) firstModel(ctx context.Context) error {
 func (r *run) tryExtra(ctx context.Context, rows, round int, points []point) ([]scored, error) {
 	if most := r.options.Candidates; most > 0 {
 		left := max(most-r.tried, 0)
-		if r.leader.Folds == nil {
+		if r.leader.Scores == nil {
 			left = max(left, 1)
 		}
 		points = points[:min(len(points), left)]
@@ -253,7 +272,6 @@ func (r *run) tryExtra(ctx context.Context, rows, round int, points []point) ([]
 	if len(points) == 0 {
 		return nil, nil
 	}
-	r.claimed += len(points)
 	return r.try(ctx, rows, round, points)
 }
 
@@ -299,7 +317,7 @@ func (r *run) constantScore() (float64, error) {
 		return 0, err
 	}
 	folds, err := r.scoresOf(d, func(k int) (p estimator.Prediction) {
-		n, train := len(d.scores[k].at), d.folds[d.scores[k].fold].Train
+		n, train := len(d.scores[k]), d.folds[d.fold(k)].Train
 		value, shares := 0.0, make([]float64, max(r.classes, 1))
 		for _, i := range train {
 			value += d.data.Y[i] / float64(len(train))
@@ -330,7 +348,7 @@ func (r *run) updateBest(out []scored) {
 		if b, ok := r.best[s.recipe]; !ok || r.rank(s, b) < 0 {
 			r.best[s.recipe] = s
 		}
-		if r.leader.Folds == nil || r.rank(s, r.leader) < 0 {
+		if r.leader.Scores == nil || r.rank(s, r.leader) < 0 {
 			r.leader = s
 		}
 	}
@@ -341,13 +359,11 @@ func (r *run) report(phase Phase) {
 	if r.options.Progress == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	p := Progress{Phase: phase, Tried: r.tried, Candidates: r.options.Candidates, Elapsed: time.Since(r.began)}
 	if r.timed() {
 		p.Budget = r.options.Budget
 	}
-	if r.leader.Folds != nil {
+	if r.leader.Scores != nil {
 		p.Best = r.entryOf(r.leader)
 	}
 	r.options.Progress(p)

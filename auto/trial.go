@@ -1,9 +1,11 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"math"
 	"slices"
 	"time"
@@ -12,15 +14,18 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// scored is an evaluated candidate.
+// scored is an evaluated candidate. Its Scores are those of [division.scores]. Its Output contains the predictions of
+// [division.tests]; it has no values if it is not stored, see [run.storedCandidates].
 type scored struct {
 	point
-	outcome
+	searchloop.Outcome
 	round int
 	on    int // number of rows for cross-validation
 	mean  float64
@@ -29,176 +34,175 @@ type scored struct {
 	spread float64
 }
 
-// outcome is what the evaluation of a candidate gives. The journal records it.
-type outcome struct {
-	Folds   []float64 // score of each fold
-	Seconds float64   // of all its fits, with its part of shared work
-	Failed  string
-	// Output contains the predictions of the test rows of one fold after the other. It has no values if it is not
-	// stored, see [run.storedCandidates].
-	Output estimator.Prediction
-}
-
-// errEnded ends a search whose time is over or that was stopped.
-var errEnded = errors.New("ended")
-
 // trial is a set of points of one recipe to evaluate together.
 type trial struct {
-	points   []point
-	list     []pipeline.Pipeline // pipelines on the preprocessed rows
-	rows     int
-	took     float64 // seconds after the representation; if canceled, an estimate
-	canceled bool    // whether it was canceled
+	*run
+	*division
+	out    []scored
+	points []point
+	fits   []searchloop.Fit    // of the points, in the journal
+	rows   datasets.Set        // preprocessed
+	list   []pipeline.Pipeline // pipelines on these rows; nil if the outcomes are from the journal
+	began  time.Time           // after the representation
+	limit  time.Duration       // of the time since then
 }
 
-// try evaluates points of one recipe on the first rows of the order. It may be called concurrently.
-func (r *run) try(ctx context.Context, rows, round int, points []point) ([]scored, error) {
+// propose returns the evaluation of points of one recipe on the first rows of the order.
+func (r *run) propose(rows, round int, points []point) (*trial, *searchloop.Proposal, error) {
 	d, err := r.divide(rows)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t := trial{points: points, rows: d.data.Rows()}
-	whole := make([]pipeline.Pipeline, len(points))
-	for i, p := range points {
-		if whole[i], err = r.pipelineOf(ctx, p, asSpec); err != nil {
-			return nil, err
+	t := &trial{run: r, division: d, points: points}
+	for _, p := range points {
+		t.out = append(t.out, scored{point: p, round: round, on: d.data.Rows()})
+	}
+	r.claimed += len(points)
+	// the rest of the time is reserved for the final fit
+	return t, &searchloop.Proposal{Until: r.deadline(r.options.Budget.Seconds() - r.reserve), Job: t.job, Record: t.record,
+		Done: t.done}, nil
+}
+
+// try evaluates points of one recipe on the first rows of the order.
+func (r *run) try(ctx context.Context, rows, round int, points []point) ([]scored, error) {
+	var t *trial
+	err := r.Run(ctx, 1, func(int) (p *searchloop.Proposal, err error) {
+		t, p, err = r.propose(rows, round, points)
+		return p, err
+	})
+	return t.out, err
+}
+
+// job takes the outcomes from the journal, or prepares the rows and the pipelines.
+func (t *trial) job(ctx context.Context) (j batch.Job, limit time.Duration, err error) {
+	known := true
+	for i, p := range t.points {
+		spec, err := t.pipelineOf(ctx, p, asSpec)
+		if err != nil {
+			return j, 0, err
 		}
+		t.fits = append(t.fits, searchloop.Fit{Key: journal.Sum(func(h hash.Hash) {
+			fmt.Fprintln(h, t.out[i].on)
+			journal.Spec(h, spec)
+		})})
+		o, ok := t.Recorded(t.fits[i])
+		known = known && ok && len(o.Scores) == len(t.scores)
+		t.out[i].Outcome = o
 	}
-	key := trialKey(rows, whole)
-	found, noted := r.notes.find(key, len(points), d)
-	if !noted {
-		if found, err = r.evaluate(ctx, d, &t); err != nil {
-			return nil, err
+	if known {
+		return j, 0, nil
+	}
+	if t.rows, err = t.cleanedRows(ctx, t.table[t.points[0].recipe].representation, t.division); err != nil {
+		return j, 0, err
+	}
+	for i, p := range t.points {
+		one, err := t.pipelineOf(ctx, p, inTrial)
+		if err != nil {
+			return j, 0, err
 		}
+		t.list, t.out[i].Outcome = append(t.list, one), searchloop.Outcome{}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := make([]scored, len(points))
-	for i, o := range found {
-		out[i] = scored{point: points[i], outcome: o, round: round, on: t.rows}
-		out[i].mean, out[i].spread = meanAndSpread(o.Folds, d.times)
-		r.seen[evaluation{points[i], t.rows}] = true
+	j = batch.Job{Data: t.rows, Shape: t.rows.Shape(), Folds: t.folds, Candidates: batch.Candidates(t.list...)}
+	if number, _, bytes := t.TooLarge(j); number > 0 {
+		return j, 0, fmt.Errorf("a candidate needs about %s, and the memory limit is %s", memory.Size(bytes),
+			memory.Size(t.Memory))
 	}
-	if !noted {
-		stored := r.storedCandidates(out)
-		for i := range out {
+	t.limit, t.began = t.trialLimit(ctx, t), time.Now()
+	return j, t.limit, nil
+}
+
+// record stores the predictions of a pipeline for a fold.
+func (t *trial) record(i, fold int, o batch.Outcome) error {
+	out := &t.out[i]
+	if out.Seconds += o.Seconds; o.Err != nil && out.Failed == "" {
+		out.Failed = fmt.Sprintf("fold %d: %v", fold, t.rows.Locate(o.Err, 0))
+	}
+	out.Output.Put(o.Prediction, len(t.tests), func(k int) int { return t.starts[fold] + k })
+	t.report(PhaseSearch)
+	return nil
+}
+
+// done scores the predictions and stores the outcomes of the trial. Its error ends the search.
+func (t *trial) done(_ []string, err error) error {
+	took, canceled := time.Since(t.began).Seconds(), errors.Is(err, searchloop.ErrLimit)
+	switch {
+	case errors.Is(err, searchloop.ErrEnded), ctxerr.Is(err):
+		return err
+	case canceled:
+		took = canceledFactor * t.limit.Seconds()
+		err = fmt.Errorf("given up after %.3g s, which was more than foreseen", t.limit.Seconds())
+	}
+	known := t.list == nil && err == nil
+	for i := range t.out {
+		o := &t.out[i]
+		if err != nil {
+			o.Failed = err.Error()
+		}
+		if !known && o.Failed == "" {
+			scores, err := t.scoresOf(t.division, func(k int) estimator.Prediction { return rowsOf(o.Output, t.scores[k]) })
+			if o.Scores = scores; err != nil {
+				o.Failed = err.Error()
+			}
+		}
+		if o.Failed != "" {
+			o.Scores, o.Output = slices.Repeat([]float64{math.NaN()}, len(t.scores)), estimator.Prediction{}
+		}
+		o.mean, o.spread = meanAndSpread(o.Scores, t.times)
+		t.seen[evaluation{o.point, o.on}] = true
+	}
+	t.tried += len(t.out)
+	if known {
+		t.resumed += len(t.out)
+	} else {
+		t.learnPace(t, took)
+		stored := t.storedCandidates(t.out)
+		for i := range t.out {
 			if !slices.Contains(stored, i) {
-				out[i].Output, found[i].Output = estimator.Prediction{}, estimator.Prediction{}
+				t.out[i].Output = estimator.Prediction{}
+			}
+			if !canceled && i < len(t.fits) { // it may succeed with more time
+				if err := t.Write(t.fits[i], t.out[i].Outcome); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	r.tried += len(points)
-	r.log = append(r.log, out...)
-	r.updateBest(out)
-	switch {
-	case noted:
-		r.resumed += len(points)
-	case !t.canceled: // it may succeed with more time, so the journal does not record it
-		err = r.notes.write(key, found)
-		fallthrough
-	default:
-		r.learnPace(t, d)
+	t.log = append(t.log, t.out...)
+	t.updateBest(t.out)
+	return nil
+}
+
+// rowsOf returns the predictions of some rows, which ascend.
+func rowsOf(p estimator.Prediction, rows []int) (out estimator.Prediction) {
+	out.Put(p, len(rows), func(k int) int {
+		if at, ok := slices.BinarySearch(rows, k); ok {
+			return at
+		}
+		return -1
+	})
+	return out
+}
+
+// scoresOf returns the scores of predictions, by the number of the score.
+func (r *run) scoresOf(d *division, predictions func(k int) estimator.Prediction) (out []float64, err error) {
+	for k := range d.scores {
+		score, wrong := r.scoreOf(d, k, predictions(k))
+		out, err = append(out, score), cmp.Or(err, wrong)
 	}
 	return out, err
 }
 
-// evaluate fits the pipelines of a trial and scores their predictions.
-func (r *run) evaluate(ctx context.Context, d *division, t *trial) ([]outcome, error) {
-	reserve := r.options.Budget.Seconds() - r.reserve // the rest is reserved for the final fit
-	outer, cancel := r.withDeadline(ctx, reserve)
-	defer cancel()
-	out, predictions := make([]outcome, len(t.points)), make([][]estimator.Prediction, len(t.points))
-	for i := range out {
-		predictions[i] = make([]estimator.Prediction, len(d.folds))
+// scoreOf returns score k of predictions.
+func (r *run) scoreOf(d *division, k int, p estimator.Prediction) (float64, error) {
+	in := metricinput.AddPredictions(metricinput.FromRows(d.data, d.rows(k), r.metric.Task), p)
+	if !r.metric.Requires.SatisfiedBy(in) {
+		return math.NaN(), fmt.Errorf("score %s needs %s, which the model does not give", r.metric.Name, r.metric.Requires)
 	}
-	fail := func(err error) []outcome {
-		for i := range out {
-			out[i] = outcome{Folds: slices.Repeat([]float64{math.NaN()}, len(d.scores)), Failed: err.Error()}
-		}
-		return out
+	score, err := r.metric.Score(in)
+	if err != nil {
+		err = fmt.Errorf("fold %d: %w", k, err)
 	}
-	rows, err := r.cleanedRows(outer, r.table[t.points[0].recipe].representation, d)
-	t.list = make([]pipeline.Pipeline, len(t.points))
-	for i, p := range t.points {
-		if err == nil {
-			t.list[i], err = r.pipelineOf(outer, p, inTrial)
-		}
-	}
-	limit := r.trialLimit(ctx, *t)
-	limited, end := context.WithTimeout(outer, limit)
-	defer end()
-	began := time.Now()
-	if err == nil {
-		err = r.fitTogether(limited, rows, d.folds, t.list, out, predictions)
-	}
-	switch {
-	case outer.Err() != nil:
-		return nil, errEnded
-	case limited.Err() != nil:
-		t.took, t.canceled = canceledFactor*limit.Seconds(), true
-		return fail(fmt.Errorf("given up after %.3g s, which was more than foreseen", limit.Seconds())), nil
-	case err != nil:
-		return fail(err), nil
-	}
-	for i := range out {
-		if out[i].Failed == "" {
-			out[i].Folds, err = r.scoresOf(d, func(k int) estimator.Prediction {
-				return rowsOf(predictions[i][d.scores[k].fold], d.scores[k].at)
-			})
-			if err != nil {
-				out[i].Failed = err.Error()
-			}
-			for _, p := range predictions[i] {
-				out[i].Output = out[i].Output.Append(p, d.tested)
-			}
-		}
-		if out[i].Failed != "" {
-			out[i].Folds, out[i].Output = slices.Repeat([]float64{math.NaN()}, len(d.scores)), estimator.Prediction{}
-		}
-	}
-	t.took = time.Since(began).Seconds()
-	return out, nil
-}
-
-// fitTogether fits a list of pipelines on folds of the same rows, and stores their predictions.
-func (r *run) fitTogether(ctx context.Context, rows datasets.Set, folds []datasets.Fold, list []pipeline.Pipeline,
-	out []outcome, predictions [][]estimator.Prediction) error {
-	j := batch.Job{Data: rows, Shape: rows.Shape(), Folds: folds, Candidates: batch.Candidates(list...)}
-	j.Yield = func(i, fold int, o batch.Outcome) error {
-		out[i].Seconds += o.Seconds
-		if predictions[i][fold] = o.Prediction; o.Err != nil && out[i].Failed == "" {
-			out[i].Failed = fmt.Sprintf("fold %d: %v", fold, rows.Locate(o.Err, 0))
-		}
-		r.report(PhaseSearch)
-		return ctxerr.Check(ctx)
-	}
-	for i := range j.Candidates {
-		need := j.FitBytes(i)
-		if limit := r.options.Memory; limit > 0 && need > limit {
-			return fmt.Errorf("a candidate needs about %s, and the memory limit is %s", memory.Size(need), memory.Size(limit))
-		}
-		if err := memory.Check(need); err != nil {
-			return err
-		}
-	}
-	_, err := estimator.FitBatch(ctx, j)
-	return err
-}
-
-// scoresOf returns the scores of predictions, by the number of the score.
-func (r *run) scoresOf(d *division, predictions func(k int) estimator.Prediction) ([]float64, error) {
-	out := make([]float64, len(d.scores))
-	for k := range d.scores {
-		in := metricinput.AddPredictions(metricinput.FromRows(d.data, d.rows(k), r.metric.Task), predictions(k))
-		if !r.metric.Requires.SatisfiedBy(in) {
-			return nil, fmt.Errorf("score %s needs %s, which the model does not give", r.metric.Name, r.metric.Requires)
-		}
-		var err error
-		if out[k], err = r.metric.Score(in); err != nil {
-			return nil, fmt.Errorf("fold %d: %w", k, err)
-		}
-	}
-	return out, nil
+	return score, err
 }
 
 // meanAndSpread returns the mean of the fold scores and its spread, NaN if a fold has no score.

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -28,7 +29,6 @@ func TestHeldOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.notes = &notes{}
 	d, err := r.divide(data.Rows())
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +61,8 @@ func TestHeldOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if score, _ := r.metric.Score(metrics.Input{YTrue: part.Y, YPred: want}); math.Abs(score-out[0].Folds[k]) > 1e-4 {
-			t.Errorf("part %d scores %v, not %v", k, out[0].Folds[k], score)
+		if score, _ := r.metric.Score(metrics.Input{YTrue: part.Y, YPred: want}); math.Abs(score-out[0].Scores[k]) > 1e-4 {
+			t.Errorf("part %d scores %v, not %v", k, out[0].Scores[k], score)
 		}
 	}
 }
@@ -76,7 +76,6 @@ func TestTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.notes = &notes{}
 	r.pace[anyWork] = pace{1e-9, 1e12}
 	before, _ := r.paceOf(kindOf(r.table[0]))
 	p := point{recipe: 0, size: 512}
@@ -105,7 +104,6 @@ func TestFirstModelIsNotGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.notes = &notes{}
 	r.pace[anyWork] = pace{1e-9, 1e12}
 	if err := r.firstModel(context.Background()); err != nil {
 		t.Fatal(err)
@@ -165,7 +163,7 @@ func TestLastFitEndsInTime(t *testing.T) {
 	refit := func(penalty int) error {
 		return r.fit(context.Background(), single(scored{point: point{penalty: penalty}}), 1, data.Rows(), r.hardDeadline())
 	}
-	if err := refit(-8); !errors.Is(err, errEnded) || r.incumbent != before {
+	if err := refit(-8); !errors.Is(err, searchloop.ErrEnded) || r.incumbent != before {
 		t.Errorf("a model of one step is kept (%v)", err)
 	}
 	if err := refit(8); err != nil { // of which one step is nearly all
@@ -266,7 +264,7 @@ func TestEquals(t *testing.T) {
 	}
 	out := []scored{{mean: 0.9}, {mean: 0.9}, {mean: 0.9}}
 	for i, penalty := range []int{2, 1, 3} {
-		out[i].penalty, out[i].on, out[i].Folds = penalty, 100, []float64{0.9}
+		out[i].penalty, out[i].on, out[i].Scores = penalty, 100, []float64{0.9}
 	}
 	best := r.storedCandidates(out)[0]
 	out[best].Output.Values = make([]float64, 100)
@@ -300,7 +298,7 @@ func TestEvenEnsemble(t *testing.T) {
 				return k.head.name == "ridge_classifier" && !taken
 			})
 			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, spread: 0.013,
-				outcome: outcome{Folds: []float64{mean}}}
+				Outcome: searchloop.Outcome{Scores: []float64{mean}}}
 			out = append(out, withOutput(t, r, s, func(i int) float64 {
 				output := (2*data.Y[i] - 1) * (1 + float64(recipe))
 				if float64(i) >= mean*float64(c.rows) {
@@ -360,7 +358,7 @@ func TestProbabilitiesArePreferred(t *testing.T) {
 			if k.probabilities {
 				s.mean = c.mean
 			}
-			s.Folds = []float64{s.mean}
+			s.Scores = []float64{s.mean}
 			s = withOutput(t, r, s, func(i int) float64 {
 				output := 0.8 * (2*data.Y[i] - 1)
 				if float64(i) >= s.mean*600 {
@@ -412,7 +410,8 @@ func TestWorseEnsemble(t *testing.T) {
 		if k.head.name != "ridge_classifier" || len(out) == 2 {
 			continue
 		}
-		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, spread: 0.013, outcome: outcome{Folds: []float64{0.9}}}
+		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, spread: 0.013,
+			Outcome: searchloop.Outcome{Scores: []float64{0.9}}}
 		out = append(out, withOutput(t, r, s, func(i int) float64 {
 			if i/60 == len(out) { // each is wrong in other rows, by more than the other one is right
 				return -3 * (2*data.Y[i] - 1)
@@ -438,7 +437,7 @@ func TestMembers(t *testing.T) {
 	var out []scored
 	for k := range 9 {
 		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), spread: 0.01,
-			outcome: outcome{Folds: []float64{0.8}}}
+			Outcome: searchloop.Outcome{Scores: []float64{0.8}}}
 		out = append(out, withOutput(t, r, s, func(i int) float64 {
 			return data.Y[i] + (0.4+0.05*float64(k))*rng.NormFloat64()
 		}))
@@ -527,7 +526,6 @@ func TestScoreOfMembersIsThatOfCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.notes = &notes{}
 		r.measureSpeed()
 		out, err := r.try(context.Background(), c.rows, 0, []point{{penalty: 4}})
 		if err != nil || out[0].Failed != "" {
@@ -539,11 +537,11 @@ func TestScoreOfMembersIsThatOfCandidates(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := r.crossValidate(d, slices.Repeat(out, n))
-			if err != nil || len(got) != len(out[0].Folds) {
+			if err != nil || len(got) != len(out[0].Scores) {
 				t.Fatal(err)
 			}
 			for k, v := range got {
-				if want := out[0].Folds[k]; math.Abs(v-want) > 1e-6*(1+math.Abs(want)) {
+				if want := out[0].Scores[k]; math.Abs(v-want) > 1e-6*(1+math.Abs(want)) {
 					t.Errorf("%s: fold %d of %d members has score %v, want %v", c.name, k, n, v, want)
 				}
 			}
@@ -570,7 +568,8 @@ func TestWeightsDoNotUseTestedRows(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		var out []scored
 		for k := range 2 {
-			s := scored{point: point{recipe: k}, on: 120, mean: 0.8, spread: 0.1, outcome: outcome{Folds: []float64{0.8}}}
+			s := scored{point: point{recipe: k}, on: 120, mean: 0.8, spread: 0.1,
+				Outcome: searchloop.Outcome{Scores: []float64{0.8}}}
 			out = append(out, withOutput(t, r, s, func(i int) float64 { return data.Y[i] + rng.NormFloat64() }))
 		}
 		r.updateBest(out)
@@ -608,7 +607,7 @@ func TestWeightsDoNotUseTestedRows(t *testing.T) {
 			}
 		}
 		want := metrics.Input{}
-		cases := d.cases(last)
+		cases := d.scores[last]
 		for k, i := range d.rows(last) {
 			want.YTrue = append(want.YTrue, changed[i])
 			want.YPred = append(want.YPred, w[0]*out[0].Output.Values[cases[k]]+w[1]*out[1].Output.Values[cases[k]])
@@ -745,10 +744,6 @@ func TestLinearIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.began = time.Now()
-	if r.notes, err = openNotes("", r.headOf()); err != nil {
-		t.Fatal(err)
-	}
-	defer r.notes.journal.Close()
 	r.measureSpeed()
 	if err := r.firstModel(context.Background()); err != nil {
 		t.Fatal(err)

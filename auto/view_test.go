@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -50,7 +51,6 @@ func TestRepresentationsSeeNoTestTargets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.notes = &notes{}
 				d, err := r.divide(data.Rows())
 				if err != nil {
 					t.Fatal(err)
@@ -60,7 +60,7 @@ func TestRepresentationsSeeNoTestTargets(t *testing.T) {
 				if err != nil || out[0].Failed != "" {
 					t.Fatal(name, err, out)
 				}
-				return rowsOf(out[0].Output, d.cases(0)).Values
+				return rowsOf(out[0].Output, d.scores[0]).Values
 			}
 			before := predictions(func([]int, []float64) {})
 			if after := predictions(func(tested []int, y []float64) {
@@ -199,7 +199,8 @@ func TestMakingAgain(t *testing.T) {
 	}
 	var failing lazyValue[int]
 	for range 2 {
-		if _, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, errEnded }); err == nil {
+		_, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, searchloop.ErrEnded })
+		if err == nil {
 			t.Error("no error")
 		}
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -353,7 +352,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
 	o.Exportable = options.Exportable
-	o.Preprocessing, o.Memory = pipeline.Sequence(data.spec.Pipeline.Steps), memory.Available()/2
+	o.Preprocessing = pipeline.Sequence(data.spec.Pipeline.Steps)
 	if o.Preprocessing == nil {
 		o.Preprocessing = pipeline.Sequence{}
 	}

@@ -8,32 +8,36 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 )
 
 // ErrBudget is the error of a search whose time budget ended before any candidate had scores on all
 // folds.
 var ErrBudget = errors.New("the time budget ended before any candidate had scores on all folds")
 
-// errTimedOut is the cause of fits that were canceled by the time budget.
-var errTimedOut = errors.New("not reached within the time budget")
-
-// evaluateUntilDeadline runs the fits until the budget ends and marks the others as timed out. The
-// journal does not contain those, so another run continues with them.
-func (r *run) evaluateUntilDeadline(parent context.Context) error {
-	if r.deadline.IsZero() {
-		return r.fit(parent)
+// fit does the pending fits of the round until the budget ends and marks the others as timed out. The journal does not
+// contain those, so another run continues with them. With a budget, candidates that share work are fitted in parts;
+// those of a part are neighbors in the grid and share most of their work.
+func (r *run) fit(ctx context.Context) error {
+	_, shares := r.search.Estimator.(batch.Fitter)
+	_, left := r.search.Splitter.(LeaveOneOut)
+	parts := [][2]int{{0, len(r.candidates) - r.firstNew}}
+	if shares && !left && r.stream == nil && !r.deadline.IsZero() {
+		parts = budgetParts(parts[0][1], r.search.Seed)
 	}
-	ctx, cancel := context.WithDeadlineCause(parent, r.deadline, errTimedOut)
-	defer cancel()
-	err := r.fit(ctx)
-	if err == nil || r.fatal != nil || parent.Err() != nil || context.Cause(ctx) != errTimedOut {
+	err := r.Run(ctx, len(parts), func(i int) (*searchloop.Proposal, error) {
+		return r.propose(r.firstNew+parts[i][0], r.firstNew+parts[i][1], shares), nil
+	})
+	if !errors.Is(err, searchloop.ErrEnded) {
 		return err
 	}
 	for i := range r.outcomes {
 		for k := range r.outcomes[i] {
-			if o := &r.outcomes[i][k]; !o.done {
-				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errTimedOut.Error(),
-					timedOut: true}
+			if o := &r.outcomes[i][k]; !o.Done {
+				*o = outcome{Scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), Failed: err.Error(),
+					TimedOut: true}
 				r.timedOut = true
 			}
 		}
@@ -87,7 +91,7 @@ func (r *run) noCandidateError(candidates []Candidate) error {
 		far += fmt.Sprintf(", and %d candidates failed, the first, %s: %s", failed, candidates[first],
 			candidates[first].Failed)
 	}
-	if r.journal != nil {
+	if r.Journaled() {
 		far += "; the journal has them, and another run resumes from it"
 	}
 	return fmt.Errorf("%w: %s; increase the budget or reduce candidates, folds, rows or features", ErrBudget, far)
@@ -98,10 +102,10 @@ func (r *run) noCandidateError(candidates []Candidate) error {
 func (r *run) unreached(i int) bool {
 	late := false
 	for _, o := range r.outcomes[i] {
-		if o.failed != "" && !o.timedOut {
+		if o.Failed != "" && !o.TimedOut {
 			return false
 		}
-		late = late || o.timedOut
+		late = late || o.TimedOut
 	}
 	return late
 }

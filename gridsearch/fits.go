@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
-	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
@@ -74,29 +75,6 @@ func (s Search) prepare(data datasets.Set, limit int) (*run, error) {
 	return r, nil
 }
 
-// fit runs the pending fits; with a budget in parts, if the estimator shares work. The candidates of a
-// part are neighbors in the grid and share most of their work.
-func (r *run) fit(ctx context.Context) error {
-	_, shares := r.search.Estimator.(batch.Fitter)
-	if _, left := r.search.Splitter.(LeaveOneOut); !shares || left || r.stream != nil || r.deadline.IsZero() {
-		return r.fitBatch(ctx, shares || r.stream != nil)
-	}
-	defer func() { r.include = nil }()
-	for _, part := range budgetParts(len(r.candidates)-r.firstNew, r.search.Seed) {
-		from, to := r.firstNew+part[0], r.firstNew+part[1]
-		r.include = func(candidate, _ int) bool { return from <= candidate && candidate < to }
-		if err := ctxerr.Check(ctx); err != nil {
-			return err
-		}
-		if slices.ContainsFunc(seq(len(r.candidates)), r.hasPending) {
-			if err := r.fitBatch(ctx, shares); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // fitAll fits a spec to all rows.
 func (r *run) fitAll(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
 	if r.stream != nil {
@@ -105,51 +83,33 @@ func (r *run) fitAll(ctx context.Context, spec estimator.Estimator) (estimator.P
 	return guard.Call(spec, "Fit", func() (estimator.Predictor, error) { return spec.Fit(ctx, r.rows) })
 }
 
-// fitBatch fits all candidates of the round; Include selects the pending fits of the current part.
-func (r *run) fitBatch(ctx context.Context, shares bool) error {
-	folds, candidates := len(r.folds), len(r.candidates)-r.firstNew
-	seen := make([]bool, candidates*folds) // fits that were reported or must not be
-	for i, row := range r.outcomes[r.firstNew:] {
-		for k := range row {
-			seen[i*folds+k] = !r.pending(r.firstNew+i, k)
-		}
-	}
-	unwanted := slices.Clone(seen)
+// propose returns the pending fits of some candidates of the round, nil if there are none.
+func (r *run) propose(from, to int, shares bool) *searchloop.Proposal {
 	j := r.job()
-	j.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
-	j.Yield = func(candidate, fold int, out batch.Outcome) error {
-		if ctx.Err() != nil && out.Err != nil {
-			return ctxerr.Check(ctx) // an effect of the cancellation
-		}
-		at := candidate*folds + fold
-		switch {
-		case candidate < 0 || candidate >= candidates || fold < 0 || fold >= folds:
-			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", r.search.Estimator, candidate,
-				fold, candidates, folds)
-		case seen[at]:
-			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", r.search.Estimator,
-				candidate, fold)
-		default:
-			seen[at] = true
-			r.fatal = r.record(r.firstNew+candidate, fold, out)
-		}
-		if r.fatal != nil {
-			return r.fatal
-		}
-		return ctxerr.Check(ctx)
+	j.Include = func(candidate, fold int) bool {
+		i := r.firstNew + candidate
+		return from <= i && i < to && r.pending(i, fold)
+	}
+	if !slices.ContainsFunc(seq(len(j.Candidates)), j.IncludesAny) {
+		return nil
 	}
 	if !shares || r.stream != nil { // pipelines have their own limits
-		j.Workers, j.Memory, j.Predict = r.search.workers(), r.memory, r.scorer.predict
+		j.Workers, j.Memory, j.Predict = r.search.workers(), r.Memory, r.scorer.predict
 	}
-	shared, err := estimator.FitBatch(ctx, j)
-	if err != nil || !shares {
-		return err
+	return &searchloop.Proposal{
+		Until: r.deadline,
+		Job:   func(context.Context) (batch.Job, time.Duration, error) { return j, 0, nil },
+		Record: func(candidate, fold int, out batch.Outcome) error {
+			return r.record(r.firstNew+candidate, fold, out)
+		},
+		Done: func(shared []string, err error) error {
+			if err != nil || !shares && r.stream == nil {
+				return err
+			}
+			r.addShared(shared)
+			return r.WriteShared(r.round, shared)
+		},
 	}
-	if at := slices.Index(seen, false); at >= 0 {
-		return fmt.Errorf("%T.FitBatch did not report candidate %d on fold %d", r.search.Estimator, at/folds, at%folds)
-	}
-	r.addShared(shared)
-	return r.journal.Write(entry{Round: r.round, Shared: shared})
 }
 
 // job returns the candidates of the current round.
@@ -183,19 +143,12 @@ func (r *run) refuse(candidates []candidate) error {
 	if r.stream != nil {
 		return nil
 	}
-	tooLarge, first, j := 0, -1, r.jobOf(candidates)
-	for i := range candidates {
-		if j.FitBytes(i) > r.memory {
-			if tooLarge++; first < 0 {
-				first = i
-			}
-		}
-	}
+	tooLarge, first, bytes := r.TooLarge(r.jobOf(candidates))
 	if tooLarge == 0 {
 		return nil
 	}
 	c := candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: "+
 		"raise the bound or leave them out",
-		tooLarge, len(candidates), memory.Size(r.memory), first, formatSettings(c.settings), memory.Size(j.FitBytes(first)))
+		tooLarge, len(candidates), memory.Size(r.Memory), first, formatSettings(c.settings), memory.Size(bytes))
 }

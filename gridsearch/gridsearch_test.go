@@ -481,8 +481,8 @@ func TestFailedCandidates(t *testing.T) {
 func TestCandidateOfOutcomes(t *testing.T) {
 	m, _ := metrics.ByName("mse")
 	r := run{scorer: &scorer{metrics: []metrics.Metric{m}}}
-	c := r.candidate(candidate{}, []outcome{{scores: []float64{1.5e308}, seconds: 1},
-		{scores: []float64{1.5e308}, seconds: 3}})
+	c := r.candidate(candidate{}, []outcome{{Scores: []float64{1.5e308}, Seconds: 1},
+		{Scores: []float64{1.5e308}, Seconds: 3}})
 	if c.Failed != "the mean of the scores is too large for a number" || !math.IsNaN(c.Mean) || c.Seconds != 2 {
 		t.Errorf("candidate is %+v", c)
 	}

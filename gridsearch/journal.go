@@ -6,6 +6,7 @@ import (
 	"hash"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/metrics"
 )
@@ -15,67 +16,22 @@ const (
 	journalVersion = 2
 )
 
-// entry records a finished fit, or the names of the work that a batch shared.
-type entry struct {
-	Round       int              `json:"round,omitempty"`
-	Candidate   *int             `json:"candidate,omitempty"` // among those with the same resource
-	Fold        *int             `json:"fold,omitempty"`
-	Scores      []journal.Number `json:"scores,omitempty"`
-	Seconds     float64          `json:"seconds,omitempty"`
-	Failed      string           `json:"failed,omitempty"`
-	Unconverged bool             `json:"unconverged,omitempty"`
-	Shared      []string         `json:"shared,omitempty"`
-}
-
-func entryOf(at fitKey, o outcome) entry {
-	e := entry{Round: at.round, Candidate: &at.candidate, Fold: &at.fold, Seconds: o.seconds, Failed: o.failed,
-		Unconverged: o.unconverged}
-	for _, v := range o.scores {
-		e.Scores = append(e.Scores, journal.Number(v))
-	}
-	return e
-}
-
-// fitKey returns the fit of the entry; ok is false if it has none.
-func (e entry) fitKey() (at fitKey, ok bool) {
-	if e.Candidate == nil || e.Fold == nil {
-		return at, false
-	}
-	return fitKey{e.Round, *e.Candidate, *e.Fold}, true
-}
-
 // openJournal opens or creates the journal and reads its outcomes.
-func (r *run) openJournal() (err error) {
-	r.recorded, r.sharedKnown = map[fitKey]outcome{}, map[int]bool{}
-	r.journal, err = journal.Open(r.search.Journal, r.head(), r.replay)
-	return err
-}
-
-// replay reads an entry.
-func (r *run) replay(line []byte) error {
-	var e entry
-	if err := journal.Decode(line, &e); err != nil {
-		return err
-	}
-	if e.Candidate == nil && e.Fold == nil {
+func (r *run) openJournal() error {
+	r.sharedKnown = map[int]bool{}
+	return r.Open(r.search.Journal, r.head(), func(at searchloop.Fit, o outcome) error {
+		switch {
+		case at.Candidate < 0 || at.Candidate >= len(r.candidates)+r.proposal.left || at.Fold < 0 ||
+			at.Fold >= len(r.folds) || len(o.Scores) != len(r.scorer.metrics):
+			return errors.New("it is of no fit of this search")
+		case math.IsNaN(o.Scores[0]) != (o.Failed != ""):
+			return errors.New("a fit has either a score or a failure")
+		}
+		return nil
+	}, func(e searchloop.Entry) {
 		r.addShared(e.Shared)
 		r.sharedKnown[e.Round] = true
-		return nil
-	}
-	at, ok := e.fitKey()
-	if !ok || at.candidate < 0 || at.candidate >= len(r.candidates)+r.proposal.left || at.fold < 0 ||
-		at.fold >= len(r.folds) || len(e.Scores) != len(r.scorer.metrics) {
-		return errors.New("it is of no fit of this search")
-	}
-	out := outcome{done: true, seconds: e.Seconds, failed: e.Failed, unconverged: e.Unconverged}
-	for _, v := range e.Scores {
-		out.scores = append(out.scores, float64(v))
-	}
-	if math.IsNaN(out.scores[0]) != (out.failed != "") {
-		return errors.New("a fit has either a score or a failure")
-	}
-	r.recorded[at] = out
-	return nil
+	})
 }
 
 // head describes r. The values of an axis are no part of the estimator, for the grid has them.

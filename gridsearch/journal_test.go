@@ -340,15 +340,15 @@ func FuzzJournal(f *testing.F) {
 		if r.openJournal() != nil {
 			return
 		}
-		r.journal.Close()
+		r.Close()
 		r.resume()
 		done := 0
 		for _, row := range r.outcomes {
 			for k, o := range row {
-				if o.done {
+				if o.Done {
 					done++
 				} else {
-					row[k] = outcome{scores: []float64{math.NaN()}, failed: "not fitted"}
+					row[k] = outcome{Scores: []float64{math.NaN()}, Failed: "not fitted"}
 				}
 			}
 		}

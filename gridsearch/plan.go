@@ -72,5 +72,5 @@ func (r *run) bytesAtOnce() (bytes int64) {
 		bytes += used[i] * int64(concurrent)
 		workers -= concurrent
 	}
-	return min(bytes, r.memory)
+	return min(bytes, r.Memory)
 }

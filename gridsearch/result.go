@@ -108,7 +108,7 @@ func (r *run) result() (*Result, error) {
 		out.Fits += len(t.candidates) * len(t.folds)
 		for _, outcomes := range t.outcomes {
 			for _, o := range outcomes {
-				if o.timedOut {
+				if o.TimedOut {
 					out.Unreached++
 				}
 			}
@@ -166,7 +166,7 @@ func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
 	for k, m := range r.scorer.metrics {
 		s := Summary{Name: m.Name}
 		for _, o := range outcomes {
-			s.Folds = append(s.Folds, o.scores[k])
+			s.Folds = append(s.Folds, o.Scores[k])
 		}
 		s.Mean, s.Std = meanStd(s.Folds)
 		if k == 0 {
@@ -176,9 +176,9 @@ func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
 		}
 	}
 	for k, o := range outcomes {
-		out.Seconds += o.seconds / float64(len(outcomes))
-		if o.failed != "" && out.Failed == "" {
-			out.Failed, out.Err = fmt.Sprintf("fold %d: %s", k, o.failed), o.err
+		out.Seconds += o.Seconds / float64(len(outcomes))
+		if o.Failed != "" && out.Failed == "" {
+			out.Failed, out.Err = fmt.Sprintf("fold %d: %s", k, o.Failed), o.Err
 		}
 	}
 	if out.Failed == "" && !finite(out.Mean) {
@@ -247,7 +247,7 @@ func (r *run) addWarnings(out *Result, top int) {
 			}
 		}
 		for _, o := range r.outcomes[i] {
-			if o.unconverged {
+			if o.Unconverged {
 				unconverged++
 			}
 		}

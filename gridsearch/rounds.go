@@ -11,9 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/runtime/journal"
-	"github.com/bochner-ml/bochner/internal/runtime/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -59,6 +58,7 @@ type stage struct {
 
 // run is the state of a search.
 type run struct {
+	*searchloop.Loop
 	search    Search
 	proposer  proposer
 	data      datasets.Set  // without rows for a stream
@@ -66,39 +66,23 @@ type run struct {
 	stream    *batch.Stream // nil if the rows are in memory
 	fullFolds []datasets.Fold
 	scorer    *scorer
-	memory    int64 // limit in bytes
-	planOnly  bool  // whether the run only plans, without fits
+	planOnly  bool // whether the run only plans, without fits
 
 	stage                  // of the current round
 	earlierStages []stage  // with less of the resource
 	round         int      // number of the current round, −1 before the first
 	proposal      proposal // the current round
 
-	deadline    time.Time // of the budget; zero if there is none
-	timedOut    bool      // whether the budget ended before the search
-	fatal       error     // internal error that ended the search, such as a journal that cannot be written
-	journal     *journal.Journal
-	recorded    map[fitKey]outcome // outcomes read from the journal
-	sharedKnown map[int]bool       // rounds whose shared work the journal has recorded
-	resumed     int                // outcomes taken from the journal
+	deadline    time.Time    // of the budget; zero if there is none
+	timedOut    bool         // whether the budget ended before the search
+	sharedKnown map[int]bool // rounds whose shared work the journal has recorded
+	resumed     int          // outcomes taken from the journal
 	shared      []string
 	include     func(candidate, fold int) bool // selects the fits to do, nil for all
 	lastTotal   int                            // Total of the last progress
 }
 
-// fitKey is a fit of a search.
-type fitKey struct{ round, candidate, fold int }
-
-// outcome is the result of one candidate on one fold.
-type outcome struct {
-	done        bool
-	scores      []float64 // by metric, NaN if missing
-	seconds     float64   // of the fit
-	failed      string    // why the deciding score is missing
-	err         error     // of failed; nil if it was read from the journal
-	timedOut    bool      // whether the budget ended before the fit
-	unconverged bool
-}
+type outcome = searchloop.Outcome
 
 // grid is the default strategy of a search.
 type grid struct{}
@@ -141,10 +125,7 @@ func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 
 // newRun returns a run after checking candidates and metrics against the data.
 func (s Search) newRun(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
-	r = &run{search: s, round: -1, memory: s.Memory}
-	if r.memory == 0 {
-		r.memory = memory.Available() / 2
-	}
+	r = &run{Loop: searchloop.New(s.Memory), search: s, round: -1}
 	proposer, errs := s.begin(limit)
 	list, more := s.metrics(&data)
 	if errs = append(errs, more...); len(errs) > 0 {
@@ -192,7 +173,7 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 	if r.search.Budget > 0 {
 		r.deadline = time.Now().Add(r.search.Budget)
 	}
-	defer func() { err = errors.Join(err, r.journal.Close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	for !r.timedOut {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
@@ -215,7 +196,7 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 			r.report(Progress{Candidate: -1, Score: math.NaN()})
 		}
 		if r.done < r.total() {
-			if err := r.evaluateUntilDeadline(ctx); err != nil {
+			if err := r.fit(ctx); err != nil {
 				return err
 			}
 		}
@@ -251,7 +232,7 @@ func (r *run) resume() {
 	before := r.resumed
 	for i := r.firstNew; i < len(r.candidates); i++ {
 		for k := range r.folds {
-			if o, ok := r.recorded[fitKey{r.round, i, k}]; ok {
+			if o, ok := r.Recorded(r.fitAt(i, k)); ok {
 				r.outcomes[i][k] = o
 				r.done, r.resumed = r.done+1, r.resumed+1
 				r.leader.update(r, i)
@@ -265,40 +246,40 @@ func (r *run) resume() {
 
 // pending reports whether a fit has to be done.
 func (r *run) pending(candidate, fold int) bool {
-	return !r.outcomes[candidate][fold].done && (r.include == nil || r.include(candidate, fold))
+	return !r.outcomes[candidate][fold].Done && (r.include == nil || r.include(candidate, fold))
 }
 
-// hasPending reports whether a candidate has a fit to be done now.
-func (r *run) hasPending(candidate int) bool {
-	return slices.ContainsFunc(seq(len(r.folds)), func(fold int) bool { return r.pending(candidate, fold) })
+// fitAt returns the identity of a fit of the current round.
+func (r *run) fitAt(candidate, fold int) searchloop.Fit {
+	return searchloop.Fit{Round: r.round, Candidate: candidate, Fold: fold}
 }
 
 // record stores the outcome of a candidate on a fold. An error ends the search.
 func (r *run) record(candidate, fold int, result batch.Outcome) error {
-	out := outcome{done: true, seconds: result.Seconds}
-	out.unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
-	if !finite(out.seconds) {
-		out.seconds = 0
+	out := outcome{Done: true, Seconds: result.Seconds}
+	out.Unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
+	if !finite(out.Seconds) {
+		out.Seconds = 0
 	}
 	failed := r.data.Locate(result.Err, 0)
 	if failed == nil {
 		var fatal error
-		if out.scores, failed, fatal = r.scorer.score(fold, result); fatal != nil {
+		if out.Scores, failed, fatal = r.scorer.score(fold, result); fatal != nil {
 			return fatal
 		}
 	} else {
-		out.scores = slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics))
+		out.Scores = slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics))
 	}
 	if failed != nil {
-		out.failed, out.err = failed.Error(), failed
+		out.Failed, out.Err = failed.Error(), failed
 	}
-	if err := r.journal.Write(entryOf(fitKey{r.round, candidate, fold}, out)); err != nil {
+	if err := r.Write(r.fitAt(candidate, fold), out); err != nil {
 		return err
 	}
 	r.outcomes[candidate][fold] = out
 	r.done++
 	r.leader.update(r, candidate)
-	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
+	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.Scores[0], Failed: out.Failed})
 	return nil
 }
 
@@ -372,9 +353,9 @@ type leader struct {
 func (l *leader) update(r *run, candidate int) {
 	folds, sum := 0, 0.0
 	for _, o := range r.outcomes[candidate] {
-		if o.done {
+		if o.Done {
 			folds++
-			sum += o.scores[0]
+			sum += o.Scores[0]
 		}
 	}
 	if folds == len(r.folds) {

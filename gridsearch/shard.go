@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
 )
 
@@ -68,16 +69,16 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 	}
 	var shared []string
 	reported := false
-	fits := map[fitKey][]byte{}
+	fits := map[searchloop.Fit][]byte{}
 	head, err := journal.HeadOf(journals[0], journalKind)
 	for k, content := range journals {
 		if err == nil {
 			err = journal.Read(content, head, func(line []byte) error {
-				var e entry
+				var e searchloop.Entry
 				if err := journal.Decode(line, &e); err != nil {
 					return err
 				}
-				if at, ok := e.fitKey(); !ok {
+				if at, ok := e.Fit(); !ok {
 					reported = true
 					shared = union(shared, e.Shared)
 				} else if fits[at] == nil {
@@ -90,8 +91,8 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 			return fmt.Errorf("gridsearch: journal %d: %w", k, err)
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(fits), func(a, b fitKey) int {
-		return cmp.Or(a.round-b.round, a.candidate-b.candidate, a.fold-b.fold)
+	order := slices.SortedFunc(maps.Keys(fits), func(a, b searchloop.Fit) int {
+		return cmp.Or(a.Round-b.Round, a.Candidate-b.Candidate, a.Fold-b.Fold)
 	})
 	var out bytes.Buffer
 	first, _, _ := bytes.Cut(journals[0], []byte{'\n'})
@@ -100,7 +101,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 		out.Write(journal.Seal(fits[at]))
 	}
 	if reported { // also if nothing was shared
-		line, err := json.Marshal(entry{Shared: shared})
+		line, err := json.Marshal(searchloop.Entry{Shared: shared})
 		if err != nil {
 			return err
 		}

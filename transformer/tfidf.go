@@ -183,7 +183,7 @@ func (s TFIDF) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
 		return nil, fmt.Errorf("transformer: tfidf: the schema names %d columns, the rows have %d", len(schema.Columns), cols)
 	}
-	sums := &termSums{schema: schema, limit: memory.Available() / 2} // the rows need the rest
+	sums := &termSums{schema: schema, limit: memory.Budget(ctx)}
 	for j := range cols {
 		if kind := schema.Column(j).Kind; kind != datasets.Text {
 			return nil, fmt.Errorf("transformer: tfidf: column %s must be text, got %s; select the text columns with a columns "+

@@ -121,7 +121,7 @@ func (b *penaltyBatch) solve(first int) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		return b.cgSystem(b.spec).WithAlphas(b.alphas).Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, b.spec.MaxIter)
+		return b.cgSystem(b.ctx, b.spec).WithAlphas(b.alphas).Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, b.spec.MaxIter)
 	}
 	whole, err := b.fullMatrix(b.ctx)
 	if err != nil {

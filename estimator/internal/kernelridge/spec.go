@@ -1,6 +1,7 @@
 package kernelridge
 
 import (
+	"context"
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -78,8 +79,10 @@ func maxRank(rows float64) float64 {
 	return max(7*math.Sqrt(rows), min(16*math.Sqrt(rows), 5e7/rows))
 }
 
-// cacheBytes returns the memory for tiles of the given number of rows.
-func cacheBytes(rows int) int64 { return min(CacheBytes(rows), memory.Available()/3) }
+// cacheBytes returns the memory for tiles of the given number of rows; estimates have no context.
+func cacheBytes(ctx context.Context, rows int) int64 {
+	return min(CacheBytes(rows), memory.Budget(ctx)/3*2)
+}
 
 // Measured costs in GEMM flops, by CPU time.
 const (
@@ -209,7 +212,7 @@ func (s Spec) BatchBytes(shape datasets.Shape, penalties int) int64 {
 	batch := min(p*t, maxBatchColumns)
 	limit, _ := s.rank(shape.Rows)
 	r := float64(limit)
-	return design.Float64Bytes(s.rowNumbers(shape)+10*n*batch+n*r+(2+batch/t)*r*r) + cacheBytes(shape.Rows)
+	return design.Float64Bytes(s.rowNumbers(shape)+10*n*batch+n*r+(2+batch/t)*r*r) + cacheBytes(context.Background(), shape.Rows)
 }
 
 // cgCost estimates conjugate gradients for one penalty.
@@ -233,7 +236,7 @@ func (s Spec) cgCost(shape datasets.Shape) datasets.Cost {
 		entry = panelFlops
 	}
 	step := n*n/2*(entry+(t-1)*2) + 2*n*rank*(factorFlops*precision+(t-1)*2)
-	if part := float64(cacheBytes(shape.Rows)) / float64(CacheBytes(shape.Rows)); part < 1 {
+	if part := float64(cacheBytes(context.Background(), shape.Rows)) / float64(CacheBytes(shape.Rows)); part < 1 {
 		step += (1 - part) * singleShare * values
 	}
 	return datasets.Cost{Passes: 1, OutputWidth: int(t), Bytes: s.BatchBytes(shape, 1),

@@ -184,7 +184,7 @@ func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 	if factors {
 		steps = min(steps, fallbackSteps(len(t.rowIndex)))
 	}
-	result, err := t.cgSystem(s).WithAlphas(alphas).Solve(ctx, p, a, t.y, t.targets, s.Tol, steps)
+	result, err := t.cgSystem(ctx, s).WithAlphas(alphas).Solve(ctx, p, a, t.y, t.targets, s.Tol, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -215,9 +215,9 @@ func (t *Training) factorFitsMemory() bool {
 func fallbackSteps(rows int) int { return max(50, rows/64) }
 
 // cgSystem returns the system on tiles, cached for other penalties.
-func (t *Training) cgSystem(s Spec) *System {
+func (t *Training) cgSystem(ctx context.Context, s Spec) *System {
 	if t.system == nil {
-		t.system = NewSystem(t.points, t.inverse, s.Intercept, cacheBytes(len(t.rowIndex)))
+		t.system = NewSystem(t.points, t.inverse, s.Intercept, cacheBytes(ctx, len(t.rowIndex)))
 	}
 	return t.system
 }

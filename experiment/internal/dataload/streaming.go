@@ -19,11 +19,11 @@ func Streams(s config.Spec, train datasets.Source) bool {
 	case s.Data.Stream == "never" || s.Data.Dataset != "" || s.Data.Gram.Given():
 		return false
 	}
-	size := Memory(s, train)
+	size, available := Memory(s, train), memory.Available()
 	if s.Search != nil {
-		return size > memory.Available()/2
+		return size > available/2
 	}
-	return size > memory.Available()/4 || size > reader.MaxInMemory && s.Pipeline.EstimatorReadsOnce(train.Dims())
+	return size > available/4 || size > reader.MaxInMemory && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 
 // Memory estimates the memory of the rows of the files.

@@ -374,8 +374,8 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*matric
 		values  []float64
 	}
 	blocks := make([]block, (len(documents)+blockTexts-1)/blockTexts)
-	available := memory.Available()
-	var bytes atomic.Int64 // of the rows, and of the matrix that they are copied to
+	budget := memory.Budget(ctx)
+	var entries atomic.Int64 // of the rows, which are copied to a matrix
 	kern.Parallel(len(blocks), 1, func(lo, hi int) {
 		w := v.NewWorkspace()
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
@@ -384,7 +384,7 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*matric
 				before := len(b.columns)
 				b.columns, b.values = w.AppendRow(b.columns, b.values, text)
 				b.lengths = append(b.lengths, len(b.columns)-before)
-				if bytes.Add(2*entryBytes*int64(len(b.columns)-before)) > available {
+				if entryBytes*entries.Add(int64(len(b.columns)-before)) > budget {
 					return
 				}
 			}
@@ -393,9 +393,8 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*matric
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	if bytes.Load() > available {
-		return nil, fmt.Errorf("textfeatures: %w: the rows have more than %d entries", memory.ErrTooLarge,
-			bytes.Load()/(2*entryBytes))
+	if entryBytes*entries.Load() > budget {
+		return nil, fmt.Errorf("textfeatures: %w: the rows have more than %d entries", memory.ErrTooLarge, entries.Load())
 	}
 	total := 0
 	for _, b := range blocks {

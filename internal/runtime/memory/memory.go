@@ -2,6 +2,7 @@
 package memory
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,23 @@ func Available() int64 {
 		budget = min(budget, limit)
 	}
 	return budget
+}
+
+// budgetKey is the key of a budget in a context.
+type budgetKey struct{}
+
+// WithBudget returns a context whose work may take the given bytes, see [Budget].
+func WithBudget(ctx context.Context, bytes int64) context.Context {
+	return context.WithValue(ctx, budgetKey{}, bytes)
+}
+
+// Budget returns the bytes that fits may take: those of the context, which a search passes to its fits, or half of the
+// available memory, because the rows and their copies need the rest.
+func Budget(ctx context.Context) int64 {
+	if bytes, ok := ctx.Value(budgetKey{}).(int64); ok {
+		return bytes
+	}
+	return Available() / 2
 }
 
 // minCheckedBytes is the memory that is assumed to be available without a check.

@@ -180,8 +180,11 @@ var Allowed = map[string][]string{
 		"datasets/pass", "kernel"},
 	// what is known of rows in addition to predictions
 	"internal/learning/metricinput": {"estimator", "metrics", "datasets", "param"},
-	"gridsearch": {"batch", "internal/design", "internal/learning/metricinput", "estimator", "param", "metrics",
-		"datasets", "internal/codec/svg", "internal/runtime/memory", "internal/runtime/journal"},
+	// the loop that the strategies of searches share
+	"internal/learning/searchloop": {"batch", "estimator", "model", "internal/runtime/journal", "internal/runtime/memory"},
+	"gridsearch": {"batch", "internal/design", "internal/learning/metricinput", "internal/learning/searchloop",
+		"estimator", "param", "metrics", "datasets", "internal/codec/svg", "internal/runtime/memory",
+		"internal/runtime/journal"},
 
 	// Meta-estimators and their algorithms: target transforms, calibration, weights. A threshold is
 	// selected by a metric.
@@ -237,7 +240,8 @@ var Allowed = map[string][]string{
 	// Automatic model search.
 	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/learning/preprocessing", "pipeline", "gridsearch",
 		"transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/runtime/journal",
-		"internal/learning/metricinput", "internal/kern", "internal/solve", "internal/learning/stacking"},
+		"internal/learning/metricinput", "internal/learning/searchloop", "internal/kern", "internal/solve",
+		"internal/learning/stacking"},
 
 	// Model inspection: relevance of inputs, profiles of rows.
 	"internal/rows/origin": {"datasets"}, // columns encoded from one column
