@@ -9,9 +9,11 @@ import (
 	"errors"
 	"flag"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +47,51 @@ func pages(t *testing.T) map[string]string {
 		t.Fatalf("only %d pages found: the walk is wrong", len(out))
 	}
 	return out
+}
+
+// TestFigures checks that the README quotes the figures of the measured tables.
+func TestFigures(t *testing.T) {
+	text := pages(t)
+	find := func(page, pattern string) []string {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(text[page])
+		if m == nil {
+			t.Fatalf("%s has no %s", page, pattern)
+		}
+		return m[1:]
+	}
+	seconds := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	measured := find("docs/performance.md", `\| grid search, 5 γ × 10 α × 5 folds \| ([\d.]+), \d+ \| ([\d.]+), `)
+	quoted := find("README.md", `\| grid search, .* \| ([\d.]+) s \| – \| \[([\d.]+) s\]`)
+	for k, v := range quoted {
+		if m := seconds(measured[k]); math.Abs(seconds(v)-m) > 0.005*m {
+			t.Errorf("the README says %s s, the measured table %s s", v, measured[k])
+		}
+	}
+	best, count := "", 0.0
+	rows := regexp.MustCompile(`\| (\w+) \| [^|]+ \| [^|]+ \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| \d+ \| (\d+) \| \d+ \| (\d+) \|`)
+	behind := ""
+	for _, m := range rows.FindAllStringSubmatch(text["docs/benchmarks.md"], -1) {
+		if v := seconds(m[2]); best == "" || v < count {
+			best, count = m[1], v
+		}
+		if m[1] == "bochner" {
+			behind = m[3]
+			if sets := find("README.md", `best mean rank on (\d+) sets`)[0]; sets != m[4] {
+				t.Errorf("the README says %s sets, the table %s", sets, m[4])
+			}
+		}
+	}
+	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+	said := find("README.md", `better on (\w+) of the`)[0]
+	if n, err := strconv.Atoi(behind); best != "bochner" || err != nil || n >= len(words) || said != words[n] {
+		t.Errorf("the README says %s sets behind, the table %q; the best mean rank is that of %s", said, behind, best)
+	}
 }
 
 var quote = regexp.MustCompile("(?s)<!-- quoted from (\\S+) -->\n```\\w+\n(.*?)```")
