@@ -27,13 +27,13 @@ type query struct {
 	form table.ColumnForm
 
 	lock sync.Mutex
-	seen map[table.ColumnRequest]uint64 // checksums of the values of the columns that were read to the end
+	seen map[request]uint64 // checksums of the values of the columns that were read to the end
 }
 
 // open queries the columns of a query.
 func (s *Snapshot) open(ctx context.Context, of Query, o *Options) (*query, error) {
 	q := &query{Query: of, of: s, form: table.ColumnForm{Name: of.name(), Rows: -1},
-		seen: map[table.ColumnRequest]uint64{}}
+		seen: map[request]uint64{}}
 	rows, end, err := q.run(ctx)
 	if err != nil {
 		return nil, err
@@ -176,6 +176,12 @@ func (q *query) cursor(ctx context.Context, want []table.ColumnRequest) (*cursor
 	return c, nil
 }
 
+// request is what the values of a column depend on.
+type request struct {
+	column int
+	as     table.Type
+}
+
 // cursor is one run of the query.
 type cursor struct {
 	of    *query
@@ -227,11 +233,12 @@ func (c *cursor) checkUnchanged() error {
 	defer q.lock.Unlock()
 	for k := range c.cells {
 		cell := &c.cells[k]
-		before, is := q.seen[cell.ColumnRequest]
+		r := request{cell.Column, cell.As}
+		before, is := q.seen[r]
 		if is && before != cell.sum {
 			return q.queryError(c.ctx, errChanged)
 		}
-		q.seen[cell.ColumnRequest] = cell.sum
+		q.seen[r] = cell.sum
 	}
 	return io.EOF
 }
