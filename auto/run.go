@@ -108,6 +108,7 @@ func (r *run) chooseTable() error {
 	// of many terms, kernels are slow and linear models good; of many rows, a wider map improves the score in less time
 	// than Newton's method for several classes
 	const manyRows = 20_000
+	const sparseRows = 5000 // from which a support vector machine on a sparse map takes less time than ridge regression
 	// of few rows an exact kernel is cheaper than its maps, of very many it is too slow
 	const maxExactOnly, maxExact = 1500, 100_000
 	task, o, rows := r.metric.Task, r.options, r.data.Rows()
@@ -120,6 +121,10 @@ func (r *run) chooseTable() error {
 		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
 			k.head = k.head.ofText()
 		}
+		ridge := k.model.name == "ridge_classifier"
+		if k.sparse() && rows >= sparseRows && (ridge || k.model.name == "svm") {
+			k.late = ridge || k.balanced
+		}
 		switch {
 		case o.Recipes != nil && !slices.Contains(o.Recipes, k.String()), o.Exportable && !k.exports(),
 			k.dense && isSparse(r.data), isText(r.data) && !k.plain() && k.rule != ruleColumns,
@@ -130,6 +135,7 @@ func (r *run) chooseTable() error {
 			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
 			scores && !k.probabilities, k.calibrated && !scores,
 			rows > manyRows && r.classes > 2 && k.late && !k.plain() && !scores,
+			ridge && k.late && k.sparse() && (rows > manyRows || r.classes > 2),
 			k.encode != "" && k.rule != ruleColumns && k.mapping.step.name == "nystroem": // random features suffice
 			continue
 		}
