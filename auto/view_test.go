@@ -208,3 +208,38 @@ func TestMakingAgain(t *testing.T) {
 		t.Errorf("asked %d times, want 3", asked)
 	}
 }
+
+// TestModelsOfManyBins checks that on random bins of many rows support vector machines enter in the first round, and
+// ridge classifiers, whose iterations take longer, later or not at all.
+func TestModelsOfManyBins(t *testing.T) {
+	for _, c := range []struct {
+		rows, classes int
+		early         string
+		ridge         bool
+	}{{4000, 2, "ridge_classifier", true}, {6000, 2, "svm", true}, {6000, 3, "svm", false}, {21_000, 2, "svm", false}} {
+		data := noise(c.rows, 8)
+		target := datasets.Column{Name: "class", Kind: datasets.Categorical}
+		for k := range c.classes {
+			target.Categories = append(target.Categories, string(rune('a'+k)))
+		}
+		for i := range data.Y {
+			data.Y[i] = float64(i % c.classes)
+		}
+		data.Schema.Targets = []datasets.Column{target}
+		r, err := newRun(data, NewOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		early, ridge := map[string]bool{}, false
+		for _, k := range r.table {
+			if k.sparse() {
+				early[k.model.name] = early[k.model.name] || !k.late
+				ridge = ridge || k.model.name == "ridge_classifier"
+			}
+		}
+		if !early[c.early] || len(early) == 0 || ridge != c.ridge ||
+			c.early == "svm" && early["ridge_classifier"] || c.early != "svm" && early["svm"] {
+			t.Errorf("%d rows, %d classes: early %v, ridge classifiers %v", c.rows, c.classes, early, ridge)
+		}
+	}
+}
