@@ -137,9 +137,8 @@ var (
 // kind, and then comes first.
 var representations = []representation{
 	{name: "zscores"},
-	// the effect of a column that is constant in most rows shows in many rows only
 	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"),
-		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000, "rows", maxLessons), only: ruleColumns},
+		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000), only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
 	{name: "target scales", encode: encodeTargets, learn: ard(), quick: fewFeatures, slow: manyFeatures,

@@ -140,9 +140,8 @@ func (r *sample) divide(n int) (*division, error) {
 }
 
 const (
-	minSharedLessons = 3000   // minimum number of rows for which representations are learned from separate rows
-	maxLessons       = 10_000 // maximum number of rows for representation learning
-	initialLessons   = 6000   // of most representations
+	minSharedLessons = 3000 // minimum number of rows for which representations are learned from separate rows
+	maxLessons       = 6000 // maximum number of rows for representation learning
 )
 
 // lessonCount returns the number of rows for representation learning.

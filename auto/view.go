@@ -132,8 +132,8 @@ func (r *run) learnStep(p representation) (transformer.Fitter, error) {
 	if p.careful {
 		more = p.slow
 	}
-	rows := param.Setting{Path: "rows", Value: min(r.lessonCount(), initialLessons)}
-	return p.learn.fitter(append([]param.Setting{rows, r.seeded("learn")}, more.settings...)...)
+	return p.learn.fitter(append(more.settings[:len(more.settings):len(more.settings)],
+		param.Setting{Path: "rows", Value: r.lessonCount()}, r.seeded("learn"))...)
 }
 
 // learned is a learning step that is fitted once to the same rows.
