@@ -234,7 +234,8 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 }
 
 // expectedFit estimates the seconds of a fit to all rows, including the learning of its representation. Without an
-// earlier fit, the throughput is between that of the smaller trials and that of matrix products; on sparse maps, the
+// earlier fit, the throughput is between that of the smaller trials and that of matrix products, for exact kernels the
+// latter; on sparse maps, the
 // number of iterations grows with the rows.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	kind := r.table[p.recipe]
@@ -247,6 +248,9 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 		fast := own
 		if own, _ = r.paceOf(kindOf(kind)); !kind.sparse() {
 			own = math.Sqrt(own * fast)
+		}
+		if kind.mapping.exact() { // its declared cost suits large fits
+			own = fast / unmeasuredFraction
 		}
 	}
 	learning, _, err := r.expectedLearning(ctx, r.representationOf(p), r.data.Rows())
