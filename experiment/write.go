@@ -21,11 +21,11 @@ func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec,
 	}); err != nil {
 		return err
 	}
-	file := filepath.Join(data.spec.Output.Dir, name)
-	resolved, err := spec.Encode(file)
+	encode := spec.Encode
 	if out.auto { // a file to continue from
-		resolved, err = spec.EncodeBrief(file, out.comments)
+		encode = func(file string) ([]byte, error) { return spec.EncodeBrief(file, out.comments) }
 	}
+	resolved, err := encode(filepath.Join(data.spec.Output.Dir, name))
 	if err != nil {
 		return err
 	}
