@@ -156,6 +156,7 @@ type scorer struct {
 	metrics []metrics.Metric
 	truth   []metrics.Input // of each fold's test rows: all but the predictions
 	addRows func(fold int)  // adds the rows of a fold; nil if no metric requires them
+	several bool            // the rows have several targets; fits that run together read it
 }
 
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
@@ -170,6 +171,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 	for k, f := range folds {
 		s.truth[k] = metricinput.FromRows(data, f.Test, list[0].Task)
 	}
+	s.several = s.truth[0].YTrueTargets != nil
 	return s
 }
 
@@ -207,7 +209,7 @@ func (s *scorer) score(fold int, out batch.Outcome) (scores []float64, failed, f
 // predict returns the outputs of a model that the metrics read.
 func (s *scorer) predict(ctx context.Context, fitted any, X mat.Matrix) (estimator.Prediction, error) {
 	p := fitted.(estimator.Predictor)
-	return estimator.Predict(ctx, p, X, metricinput.RequiredOutputs(s.metrics, s.truth[0].YTrueTargets != nil,
+	return estimator.Predict(ctx, p, X, metricinput.RequiredOutputs(s.metrics, s.several,
 		estimator.OutputsOf(p).Has))
 }
 
