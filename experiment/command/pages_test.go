@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
 
@@ -449,5 +450,75 @@ func TestAgree(t *testing.T) {
 		if agree(test.got, test.want) != test.same {
 			t.Errorf("%q and %q: %v, want %v", test.got, test.want, !test.same, test.same)
 		}
+	}
+}
+
+var (
+	inlineCode = regexp.MustCompile("`([^`\n]+)`")
+	codeBlock  = regexp.MustCompile("(?s)\n```.*?\n```")
+	flagName   = regexp.MustCompile(`(?:^|[\s(])--([a-z][a-z0-9-]*)`)
+	keyName    = regexp.MustCompile(`(?:^|[{,\s])([a-z][a-z0-9_]*):(?:\s|$)`)
+	keyPath    = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.([a-z][a-z0-9_]*|\*))+$`)
+	keyWord    = regexp.MustCompile(`[a-z][a-z0-9_]*`)
+)
+
+// TestNamesInProse checks that flags, keys and paths of parameters in the prose of the pages exist:
+// flags in the help of a command, keys in the reference.
+func TestNamesInProse(t *testing.T) {
+	options := map[string]bool{}
+	for _, node := range visible(commandLine(t)) {
+		for _, group := range node.AllFlags(false) {
+			for _, f := range group {
+				options[f.Name], options["no-"+f.Name] = true, f.IsBool()
+			}
+		}
+	}
+	for _, other := range []string{"build-arg", "oom-score-adj"} { // of other programs
+		options[other] = true
+	}
+	keys := map[string]bool{}
+	for _, m := range inlineCode.FindAllStringSubmatch(experiment.Reference(), -1) {
+		for _, word := range keyWord.FindAllString(m[1], -1) {
+			keys[word] = true
+		}
+	}
+	// keys of values that the reference describes in words, and names of the reader's columns and steps
+	for _, word := range []string{"false_positive", "false_negative", "sum", "product", "order", "zip", "sold", "review",
+		"column", "numeric", "model", "*"} {
+		keys[word] = true
+	}
+	files := []string{"go", "md", "sh", "py", "json", "csv", "yaml", "txt", "html", "bochner", "journal", "bin", "npy"}
+	foreign := []string{"pairwise", "joblib", "skl2onnx", "np", "pandas", "trimmed", "shap"}
+	names, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		for _, m := range inlineCode.FindAllStringSubmatch(codeBlock.ReplaceAllString(content(t, name), ""), -1) {
+			for _, f := range flagName.FindAllStringSubmatch(m[1], -1) {
+				found++
+				if !options[f[1]] {
+					t.Errorf("%s: `%s` names the flag --%s, which no command has", filepath.Base(name), m[1], f[1])
+				}
+			}
+			var words []string
+			for _, k := range keyName.FindAllStringSubmatch(m[1], -1) {
+				words = append(words, k[1])
+			}
+			if path := strings.Split(m[1], "."); keyPath.MatchString(m[1]) && !slices.Contains(foreign, path[0]) &&
+				!slices.Contains(files, path[len(path)-1]) {
+				words = append(words, path...)
+			}
+			for _, word := range words {
+				found++
+				if !keys[word] {
+					t.Errorf("%s: `%s` names the key %s, which the reference does not have", filepath.Base(name), m[1], word)
+				}
+			}
+		}
+	}
+	if found < 300 {
+		t.Errorf("only %d names found: the pattern is wrong", found)
 	}
 }
