@@ -123,7 +123,7 @@ func exports(t *testing.T) (files, byName map[string]string) {
 var (
 	span       = regexp.MustCompile("`([^`\n]+)`")
 	fencedCode = regexp.MustCompile("(?s)\n```.*?\n```")
-	qualified  = regexp.MustCompile(`\b([a-zA-Z]\w*)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
+	qualified  = regexp.MustCompile(`(?:^|[^.\w])([a-zA-Z]\w*)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
 )
 
 // foreign are packages, types and names of other libraries that pages mention.
@@ -141,12 +141,13 @@ func TestIdentifiers(t *testing.T) {
 		}
 		for _, s := range span.FindAllStringSubmatch(fencedCode.ReplaceAllString(text, ""), -1) {
 			for _, m := range qualified.FindAllStringSubmatch(s[1], -1) {
-				if slices.Contains(foreign, m[1]) || slices.Contains(foreign, m[0]) {
+				name := strings.TrimSuffix(strings.Join(m[1:], "."), ".")
+				if slices.Contains(foreign, m[1]) || slices.Contains(foreign, name) {
 					continue
 				}
 				found++
-				if !names[m[0]] && (names[m[1]] || !names["."+m[2]]) { // else a member of a variable
-					t.Errorf("%s: `%s` names %s, which does not exist", page, s[1], m[0])
+				if !names[name] && (names[m[1]] || !names["."+m[2]]) { // else a member of a variable
+					t.Errorf("%s: `%s` names %s, which does not exist", page, s[1], name)
 				}
 			}
 		}

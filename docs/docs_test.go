@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -329,5 +330,43 @@ func TestPicturesDoNotDependOnFonts(t *testing.T) {
 				t.Errorf("%s: %s has no length of its own", name, element)
 			}
 		}
+	}
+}
+
+var quotedMessage = regexp.MustCompile("(?m)^\\| `([^\n|]+)` \\|")
+
+// TestMessages checks that the messages of troubleshooting.md are those of the command or of its source.
+func TestMessages(t *testing.T) {
+	page, err := os.ReadFile("troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := os.ReadFile("../experiment/command/testdata/messages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Split(string(messages), "\n")
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		known = append(known, strings.Split(string(text), "\n")...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := quotedMessage.FindAllStringSubmatch(string(page), -1)
+	for _, m := range quoted {
+		parts := strings.Split(m[1], "…")
+		if !slices.ContainsFunc(known, func(line string) bool {
+			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
+		}) {
+			t.Errorf("no message contains %q", m[1])
+		}
+	}
+	if len(quoted) < 30 {
+		t.Errorf("only %d messages found: the pattern is wrong", len(quoted))
 	}
 }

@@ -487,7 +487,7 @@ func TestNamesInProse(t *testing.T) {
 		"column", "numeric", "model", "*"} {
 		keys[word] = true
 	}
-	files := []string{"go", "md", "sh", "py", "json", "csv", "yaml", "txt", "html", "bochner", "journal", "bin", "npy"}
+	files := []string{"go", "md", "sh", "py", "json", "csv", "yaml", "txt", "html", "bochner", "journal", "bin", "npy", "service"}
 	foreign := []string{"pairwise", "joblib", "skl2onnx", "np", "pandas", "trimmed", "shap"}
 	names, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
