@@ -175,7 +175,10 @@ func (p *quotedPage) paste() {
 		case fenced && need != "":
 			need, i = "", last
 		case fenced && save != "":
-			put(p.t, filepath.Join(p.dir, save), body)
+			if err := os.MkdirAll(filepath.Dir(save), 0o755); err != nil {
+				p.t.Fatal(err)
+			}
+			put(p.t, save, body)
 			save, i = "", last
 		case fenced && language == "sh":
 			i = last
