@@ -129,11 +129,6 @@ func (t *table) page(ctx context.Context) (string, error) {
 		return "", err
 	}
 	out.WriteString(closing)
-	text, err := t.choices(ctx)
-	if err != nil {
-		return "", err
-	}
-	out.WriteString(text)
 	if t.sklearn {
 		text, err := t.peers(ctx)
 		if err != nil {
