@@ -12,7 +12,7 @@ same D or P. Cross-validation on the training rows selects γ, the penalty and t
 search *ranges* were widened after test errors had been seen, so its errors are slightly optimistic.
 
 Errors are error rates in percent; for CPU and Census 100·‖y − ŷ‖/‖y‖. CPU time is the median of complete runs over all
-cores: reading, fitting and scoring. Memory is the peak of such a run.
+cores: loading, fitting and scoring. Memory is the peak of such a run.
 
 ![Kernel matrices of 150 points on an S-shaped surface, exact and by random features](paper-matrices.svg)
 
