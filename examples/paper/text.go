@@ -20,7 +20,7 @@ cores: loading, fitting and scoring. Memory is the peak of such a run.
 
 `
 	remarks = `
-The command ` + "`go run ./examples/paper -data DIR -sklearn -out docs/paper.md`" + ` makes this page.
+The command ` + "`go run ./examples/paper -data DIR -out docs/paper.md`" + ` makes this page.
 
 Differences from the paper's data:
 
@@ -47,8 +47,8 @@ row are dropped. Seven classes are fitted one-vs-rest on the same features.
 ![Test error and time to fit against the number of training rows](paper-rows.svg)
 
 The scales of the inputs matter most. With γ = 4 for all inputs in [0, 1] and P = 50 the error is about 9.0 %; with
-the elevation scaled by eight 7.5 %. Other models and kernels on the same data:
-[table](../bench/results/paper-models.md).
+the elevation scaled by eight 7.5 %. Other models and kernels, and scikit-learn:
+[tables](../bench/results/paper-models.md).
 `
 
 	sklearnHeader = `
@@ -69,7 +69,7 @@ mixture D = 200 with a kernel that is half gaussian, half laplacian. Larger sets
 
 `
 	afterwards = `
-The command ` + "`go run ./examples/paper -data DIR -ways -out bench/results/paper-models.md`" + ` makes this page. The
+The command ` + "`go run ./examples/paper -data DIR -ways -sklearn -out bench/results/paper-models.md`" + ` makes this page. The
 models differ little; the best pitch distribution depends on the data set. On Forest Cover the scales of the
 inputs matter more. The experiment files are written to runs/paper/ways.
 `

@@ -311,7 +311,8 @@ var Allowed = map[string][]string{
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile",
-		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
+		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile",
+		"internal/runtime/files"},
 
 	// Runs the benchmarks and the baselines as programs.
 	"bench/internal/tree": {}, // the files of a commit
