@@ -164,7 +164,7 @@ func (p *quotedPage) paste() {
 			p.left[need]++
 			continue
 		}
-		if m := saveAs.FindStringSubmatch(line); m != nil {
+		if m := saveAs.FindStringSubmatch(p.lines[max(i-1, 0)] + " " + line); m != nil { // on one line or two
 			save = m[1]
 		}
 		language, fenced := strings.CutPrefix(line, "```")
@@ -307,7 +307,7 @@ func (p *quotedPage) run(command string) (lines []string, ok bool) {
 	c.Stdout, c.Stderr = out[0], out[1]
 	err = c.Run()
 	text := content(p.t, out[0].Name())
-	if err != nil {
+	if err != nil || text == "" && strings.Contains(command, "|") {
 		text += content(p.t, out[1].Name()) // else it is the progress of the work
 	}
 	if started {
