@@ -292,7 +292,7 @@ func (p *quotedPage) run(command string) (lines []string, ok bool) {
 	if p.addr != "" {
 		script = strings.ReplaceAll(script, "localhost:8080", p.addr)
 	}
-	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 8*time.Minute) // of a loaded host
 	defer cancel()
 	c := exec.CommandContext(ctx, path, "-ec", script)
 	c.Env = append(os.Environ(), asCommand+"=yes", "PATH="+p.bin+string(os.PathListSeparator)+os.Getenv("PATH"),
