@@ -17,7 +17,8 @@
 // of each fold. The candidates of a recipe are fitted together and share work; recipes run
 // concurrently, one per core. A first model is available after about a second.
 //
-// Fit uses no rows other than data, so hold out test rows first. The cross-validation score of the
+// Fit uses no rows other than data, so hold out test rows first; afterwards, [estimator.Refit] fits the
+// model to all of them. The cross-validation score of the
 // selected model is optimistic, because it is the best of many; [Result.Optimism] estimates by how much.
 package auto
 
@@ -29,6 +30,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
@@ -42,6 +44,9 @@ type Options struct {
 	// Budget is the time limit of the search with all refits. A trial starts only if its estimated
 	// time fits.
 	Budget time.Duration
+	// LaterFits is the part of the budget for fits of the selected pipeline after the search, such as
+	// [estimator.Refit] to all rows: a multiple of the time of its final fit.
+	LaterFits float64
 	// Candidates, unless 0, is the number of candidates to evaluate, without a time limit. The result
 	// is then the same, bit for bit, on any number of cores.
 	Candidates int
@@ -68,33 +73,13 @@ type Options struct {
 	// search resumes from it with a new budget.
 	Journal string
 
-	Memory   int64           // memory limit of fits in bytes; 0 means half of the available memory
-	Progress func(Progress)  // called during the search, never concurrently; nil means no calls
-	Stop     <-chan struct{} // closing it ends the search with the best model so far
+	Memory   int64                     // memory limit of fits in bytes; 0 means half of the available memory
+	Progress func(gridsearch.Progress) // called during the search, never concurrently; nil means no calls
+	Stop     <-chan struct{}           // closing it ends the search with the best model so far
 }
 
 // NewOptions returns the options of a search of one minute.
 func NewOptions() Options { return Options{Budget: time.Minute} }
-
-// Phase is a phase of a search.
-type Phase string
-
-// Values of [Phase].
-const (
-	PhaseSearch   Phase = "search"
-	PhaseRefit    Phase = "refit"
-	PhaseEnsemble Phase = "ensemble"
-)
-
-// Progress describes the progress of a search.
-type Progress struct {
-	Phase      Phase         // current phase
-	Tried      int           // number of evaluated candidates
-	Candidates int           // maximum number of candidates; 0 with a time budget
-	Elapsed    time.Duration // time since the start
-	Budget     time.Duration // time budget; 0 with a number of candidates
-	Best       Entry         // best entry so far; its Recipe is "" before the first
-}
 
 // Result is the result of a search.
 type Result struct {
@@ -118,6 +103,7 @@ type Result struct {
 	Tried      int        // number of evaluated candidates
 	Resumed    int        // number of these from the journal
 	Rows       int        // number of training rows of Model
+	FitSeconds float64    // time of the fit of Model
 	Seconds    float64    // total time
 	StopReason StopReason // why the search ended
 	Warnings   []string

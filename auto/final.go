@@ -44,17 +44,18 @@ func (r *run) scaled(p point, scale float64) point {
 // fit fits an ensemble to the first rows of the order (all if there are fewer), with wider maps, and stores it as the
 // current model. It is canceled at a deadline, in seconds since the start; iterations stop earlier.
 func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, until float64) error {
-	phase := PhaseRefit
+	phase := "refit"
 	if len(e.members) > 1 {
-		phase = PhaseEnsemble
+		phase = "ensemble"
 	}
 	r.report(phase)
 	part, began := r.first(rows), time.Now()
 	limited, cancel := r.Limited(ctx, r.deadline(until))
 	defer cancel()
 	if r.timed() && r.incumbent != nil {
-		margin := softMargin * r.options.Budget.Seconds()
-		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(until-margin)))
+		margin, spent := softMargin*r.options.Budget.Seconds(), r.spent()
+		own := (until - margin - spent) / (1 + r.options.LaterFits)
+		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(spent+own)))
 	}
 	whole := meta.NewEnsemble()
 	whole.Weights, whole.Given = "given", e.weights
@@ -87,7 +88,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	}
 	out.took = time.Since(began).Seconds()
 	r.incumbent = &out
-	r.report(PhaseSearch)
+	r.report("search")
 	return nil
 }
 
@@ -263,7 +264,7 @@ func (r *run) decide(ctx context.Context) error {
 	in := *r.incumbent
 	if r.classes != 2 || r.metric.Requires != metrics.RequiresPredictions || r.metric.Name == "accuracy" ||
 		r.options.Exportable ||
-		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > finalShare*r.secondsLeft() {
+		in.rows < r.data.Rows() || r.timed() && (folds+1+r.options.LaterFits)*in.took > finalShare*r.secondsLeft() {
 		return nil
 	}
 	limited, cancel := r.Limited(ctx, r.deadline(r.hardDeadline()))

@@ -129,7 +129,9 @@ func again(t *testing.T, dir string) {
 func TestAutoHeldOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 120, nil)
-	first, err := experiment.Auto(context.Background(), "houses.csv", few("first"))
+	o := few("first")
+	o.NoRefit = true
+	first, err := experiment.Auto(context.Background(), "houses.csv", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +153,8 @@ func TestAutoHeldOut(t *testing.T) {
 			fields[0], fields[3] = fmt.Sprintf("%.3f", 3-float64(i)/100), fmt.Sprintf("%.4f", 100+float64(i))
 		}
 	})
-	second, err := experiment.Auto(context.Background(), "houses.csv", few("second"))
+	o.Dir = "second"
+	second, err := experiment.Auto(context.Background(), "houses.csv", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,6 +175,58 @@ func TestAutoHeldOut(t *testing.T) {
 	}
 	if !bytes.Equal(got[0].Bytes(), got[1].Bytes()) {
 		t.Error("the models predict differently")
+	}
+}
+
+// The saved model learns from all rows, and scores are those of the model of the training rows. The rows of a test
+// file are never added.
+func TestAutoRefit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	houses(t, "new.csv", 40, nil)
+	ctx := context.Background()
+	predicted := func(dir string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if _, err := experiment.Predict(ctx, filepath.Join(dir, "model.bochner"), "new.csv", &out,
+			experiment.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	search := func(dir string, change func(*experiment.AutoOptions)) experiment.Result {
+		t.Helper()
+		o := few(dir)
+		o.Candidates = 5
+		change(&o)
+		found, err := experiment.Auto(ctx, "houses.csv", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	all := search("all", func(*experiment.AutoOptions) {})
+	some := search("some", func(o *experiment.AutoOptions) { o.NoRefit = true })
+	if all.Rows.Fitted != 120 || some.Rows.Fitted != 0 {
+		t.Errorf("fitted to %d rows, and to %d without a refit", all.Rows.Fitted, some.Rows.Fitted)
+	}
+	if fmt.Sprint(all.Test, all.Train, all.Auto.Mean) != fmt.Sprint(some.Test, some.Train, some.Auto.Mean) {
+		t.Errorf("scores %v, and %v without a refit", all.Test, some.Test)
+	}
+	spec, err := experiment.Load(ctx, "all/experiment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Data.Split.Test, spec.Output.Dir = 0, "whole"
+	if _, err := experiment.Run(ctx, spec, experiment.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := predicted("all"); got == predicted("some") || got != predicted("whole") {
+		t.Error("the saved model is not that of all rows")
+	}
+	tested := search("tested", func(o *experiment.AutoOptions) { o.Test = "new.csv" })
+	if tested.Rows.Fitted != 0 {
+		t.Errorf("fitted to %d rows with a test file", tested.Rows.Fitted)
 	}
 }
 
