@@ -122,6 +122,9 @@ func (r *run) chooseTable() error {
 		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
 			k.head = k.head.ofText()
 		}
+		if k.selects {
+			k.head = k.head.inUnits(r.unitStep())
+		}
 		ridge := k.model.name == "ridge_classifier"
 		if k.sparse() && rows >= sparseRows && (ridge || k.model.name == "svm") {
 			k.late = ridge || k.balanced
@@ -132,7 +135,7 @@ func (r *run) chooseTable() error {
 			k.scale.name != "" && !contains[transformer.Standardize](o.Preprocessing),
 			r.data.Cols() < k.inputs, k.mapping.exact() && rows > maxExact,
 			!k.late && rows < maxExactOnly && k.size != "" && !k.sparse() && o.Recipes == nil,
-			k.model.name == "poisson" && !r.counts(), k.balanced && !reweights,
+			k.model.name == "poisson" && !r.counts(), k.selects && !r.wide() && o.Recipes == nil, k.balanced && !reweights,
 			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
 			scores && !k.probabilities, k.calibrated && !scores,
 			rows > manyRows && r.classes > 2 && k.late && !k.plain() && !scores,

@@ -36,7 +36,7 @@ func NewLasso() Lasso { return Lasso{Alpha: 1, Intercept: true, Tol: 1e-4, MaxIt
 // violate the optimality conditions, which are checked for all d features. Only the k features that
 // were ever needed have their products with all others summed: 2ndk flops, at most nd² in all, with
 // the rows in memory; then a sweep costs k² flops. Products of up to 2²⁶ numbers are stored;
-// beyond that, each check is a pass over the rows. Sparse rows stay sparse. A support of at most 512
+// beyond that, each check is a pass over the rows. Sparse rows stay sparse. A support of at most 256
 // features is solved for exactly, up to rounding.
 //
 // It stops when the duality gap is at most Tol of the objective of w = 0. Reaching MaxIter sweeps

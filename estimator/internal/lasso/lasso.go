@@ -62,8 +62,8 @@ func storesRows(n, p int) bool { return float64(p)*float64(min(n, p)) <= maxStor
 
 // New centers the rows, which are in memory, and their targets.
 func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) (*Problem, error) {
-	m := &Problem{n: len(l.Y), p: r.Cols, x: design.ToFloat64(design.Native(r.Set.X)), weights: slices.Clone(l.Weights), unit: 1,
-		mean: make([]float64, r.Cols), y: slices.Clone(l.Y), c: make([]float64, r.Cols), place: make([]int, r.Cols)}
+	m := &Problem{n: len(l.Y), p: r.Cols, x: design.ToFloat64(design.Native(r.Set.X)), weights: slices.Clone(l.Weights),
+		unit: 1, mean: make([]float64, r.Cols), y: slices.Clone(l.Y), c: make([]float64, r.Cols), place: make([]int, r.Cols)}
 	total := kern.Sum(m.weights)
 	if !(total > 0) {
 		return nil, errors.New("every weight is 0")

@@ -22,7 +22,7 @@ type quadratic struct {
 const (
 	// A support of at most this size is solved for by a Cholesky factorization once the gap is small,
 	// so that the solution is exact up to rounding.
-	maxExact = 512
+	maxExact = 256
 	// A larger one, of at most this size, is if coordinate descent has made slowSweeps sweeps.
 	maxFactor  = 4096
 	slowSweeps = 16
@@ -138,17 +138,17 @@ func (q *quadratic) objective(list []int) float64 {
 // optimality conditions of the listed variables up to rounding.
 func (q *quadratic) solveSupport(ctx context.Context, list []int) (exact bool, err error) {
 	const maxDrops = 64
-	for range maxDrops {
+	for drops, left := 0, maxDrops; drops < left; drops++ {
 		var at []int
 		for _, j := range list {
 			if q.w[j] != 0 {
 				at = append(at, j)
 			}
 		}
-		n := len(at)
-		if n > maxFactor {
+		if len(at) > maxFactor {
 			return false, nil
 		}
+		left = min(maxDrops, max(2, 2048/max(len(at), 1))) // a factorization of many costs as much as many sweeps
 		target, ok, err := q.minimum(ctx, at)
 		if err != nil || !ok {
 			return false, err
