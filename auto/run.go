@@ -251,7 +251,9 @@ func (r *run) firstModel(ctx context.Context) error {
 		points := r.neighborhood(point{recipe: at, size: size, penalty: (low + high) / 2}, 0, 0, penalties, (high-low)/4)
 		return r.tryExtra(ctx, rows, -1, points)
 	}
-	at := max(slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" }), 0)
+	at := max(slices.IndexFunc(r.table, func(k recipe) bool {
+		return !k.late && !k.selects && k.learn.name == ""
+	}), 0)
 	out, err := try(at, rows, 2)
 	if err == nil && r.leader.Scores == nil && r.hashTerms(ctx) {
 		out, err = try(at, rows, 2)
@@ -259,7 +261,7 @@ func (r *run) firstModel(ctx context.Context) error {
 	learned := rows
 	if err == nil && r.leader.Scores == nil {
 		learned = fewer
-		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() }), 0), fewer, 0)
+		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() && !k.selects }), 0), fewer, 0)
 	}
 	if err == nil && r.leader.Scores == nil {
 		err = fmt.Errorf("the first model cannot be scored: %s", out[0].Failed)
