@@ -110,3 +110,52 @@ func TestPathSatisfiesTheOptimalityConditions(t *testing.T) {
 		})
 	}
 }
+
+// Of many sparse columns the products with all features are not stored: the gradient takes a pass.
+func TestPathOfManyColumnsSatisfiesTheOptimalityConditions(t *testing.T) {
+	const n, p, entries, alpha, ratio = 8500, 8500, 5, 2e-3, 0.8
+	rng := rand.New(rand.NewPCG(4, 4))
+	indptr, columns, values, y := []int{0}, []uint32{}, []float64{}, make([]float64, n)
+	for i := range n {
+		for e := range entries {
+			j := uint32(e*p/entries) + uint32(rng.IntN(p/entries)>>rng.IntN(8))
+			columns, values = append(columns, j), append(values, rng.NormFloat64()+1)
+			y[i] += math.Cos(float64(j)) * values[len(values)-1]
+		}
+		indptr = append(indptr, len(columns))
+	}
+	X, err := matrices.NewCSR(n, p, indptr, columns, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if storesRows(n, p) {
+		t.Fatal("the products are stored")
+	}
+	m := problem(t, datasets.Set{X: X, Y: y}, true)
+	path := NewPath(m, Options{L1Ratio: ratio, Tol: 1e-10, MaxIter: 10_000})
+	got, err := path.Solve(context.Background(), alpha)
+	if err != nil || !got.Report.Converged || path.q.support() < 20 {
+		t.Fatal(err, got.Report, path.q.support())
+	}
+	g, sum := make([]float64, p), 0.0
+	for i := range n {
+		at, v := X.Row(i)
+		z := y[i] - got.Intercept[0]
+		for e, j := range at {
+			z -= v[e] * got.Weights[j]
+		}
+		sum += z
+		for e, j := range at {
+			g[j] += z * v[e] / n
+		}
+	}
+	if math.Abs(sum) > 1e-8*n {
+		t.Errorf("the residuals sum to %v", sum)
+	}
+	for j, w := range got.Weights {
+		v := g[j] - alpha*(1-ratio)*w
+		if w == 0 && math.Abs(v) > alpha*ratio*(1+1e-7) || w != 0 && math.Abs(v-math.Copysign(alpha*ratio, w)) > 1e-7*alpha {
+			t.Fatalf("weight %d is %v, its gradient %v", j, w, v)
+		}
+	}
+}
