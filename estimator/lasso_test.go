@@ -18,22 +18,14 @@ import (
 
 // lassoReference is testdata/lasso.json.
 type lassoReference struct {
-	X                        [][]float64
-	Number, Classes, Weights []float64
-	Nets                     []struct {
+	X               [][]float64
+	Number, Weights []float64
+	Nets            []struct {
 		Weighted, Intercept bool
 		Alpha               float64
 		L1Ratio             float64 `json:"l1_ratio"`
 		Coef                []float64
 		B                   float64
-	}
-	Logistic []struct {
-		Weighted, Intercept bool
-		Classes             int
-		C                   float64
-		L1Ratio             float64 `json:"l1_ratio"`
-		Coef                [][]float64
-		B                   []float64
 	}
 }
 
