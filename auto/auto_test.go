@@ -418,3 +418,23 @@ func TestNearKernels(t *testing.T) {
 		}
 	}
 }
+
+// Of many columns of which two matter, a linear model that selects columns is chosen, in any unit of the target.
+func TestWideTableTakesASelectingModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, p = 120, 300
+	x, y := mat.NewDense(n, p, nil), make([]float64, n)
+	for i := range n {
+		for j := range p {
+			x.Set(i, j, rng.NormFloat64())
+		}
+		y[i] = 1e5 * (2*x.At(i, 7) - x.At(i, 120) + 0.1*rng.NormFloat64())
+	}
+	o := auto.NewOptions()
+	o.Budget, o.Candidates = 0, 40
+	best := fit(t, datasets.Set{X: x, Y: y}, o).Chosen
+	if !strings.Contains(best.Recipe, "linear lasso") && !strings.Contains(best.Recipe, "linear elastic_net") ||
+		best.Score < 0.95 {
+		t.Errorf("chosen %s with %v", best.Recipe, best.Score)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
@@ -107,6 +109,7 @@ type head struct {
 	calibrated    bool    // whether its scores are calibrated; only for a metric of probabilities
 	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
+	selects       bool    // whether it is for the columns themselves, and only if they are many; see [sample.wide]
 	penalty       string  // name of the penalty parameter
 	low, high     int     // coarse grid of the penalty, in quarters of a decade
 	floor, most   int     // limits of extended grids
@@ -226,6 +229,11 @@ var heads = withVariants(
 		floor: -48, most: 24, iterates: true},
 	head{name: "kernel_ridge", task: datasets.Regression, model: newPart("kernel_ridge"), penalty: "alpha",
 		low: -16, high: 4, floor: -32, most: 16, loose: 1e-3},
+	// the penalties have the unit of the target, see [sample.unitStep]
+	head{name: "lasso", task: datasets.Regression, model: newPart("lasso"), penalty: "alpha", low: -8, high: 0,
+		floor: -24, most: 4, selects: true},
+	head{name: "elastic_net", task: datasets.Regression, model: newPart("elastic_net"), penalty: "alpha", low: -8,
+		high: 0, floor: -24, most: 4, selects: true},
 	head{name: "poisson", task: datasets.Regression, model: newPart("poisson"), penalty: "alpha", low: -24, high: -4,
 		floor: -32, most: 0, late: true},
 	head{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"), penalty: "alpha",
@@ -249,12 +257,16 @@ func table(task datasets.Task, representations []representation) []recipe {
 		for i, p := range representations {
 			for k, m := range mappings {
 				if h.task != task || m.exact() != (h.loose > 0) || p.only != "" && p.only != m.rule ||
-					m.rule == ruleColumns && p.only != m.rule || m.plain() && i > 0 && p.encode != encodeCharacters {
+					m.rule == ruleColumns && p.only != m.rule || m.plain() && i > 0 && p.encode != encodeCharacters ||
+					h.selects && !m.plain() {
 					continue
 				}
 				one := recipe{p, m, h}
 				if turn[one.String()] = i + k; p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "" {
 					turn[one.String()] = 1 // often the best for many rows
+				}
+				if h.selects { // takes little time
+					turn[one.String()] = 0
 				}
 				out = append(out, one)
 			}
@@ -312,6 +324,34 @@ func Recipes() []string {
 }
 
 func known(name string) bool { return slices.Contains(Recipes(), name) }
+
+// wide reports whether the columns, with one for each category, are many relative to the rows, so that
+// it helps to select some of them. Text has terms, which ridge regression suits.
+func (r *sample) wide() bool {
+	const few, rowsPerColumn = 64, 20
+	width := 0
+	for _, c := range r.data.Schema.Columns {
+		width += max(1, len(c.Categories))
+	}
+	width = max(width, r.data.Cols())
+	return !hasText(r.data) && width >= few && width*rowsPerColumn >= r.data.Rows()
+}
+
+// unitStep returns the step of the penalties, in quarters of a decade, of the standard deviation of the
+// target, which is the unit of a penalty on absolute weights.
+func (r *sample) unitStep() int {
+	deviation := stat.PopStdDev(r.data.Y, nil)
+	if !(deviation > 0) || math.IsInf(deviation, 1) {
+		return 0
+	}
+	return int(math.Round(4 * math.Log10(deviation)))
+}
+
+// inUnits returns the head with penalties multiplied by the given number of steps.
+func (h head) inUnits(steps int) head {
+	h.low, h.high, h.floor, h.most = h.low+steps, h.high+steps, h.floor+steps, h.most+steps
+	return h
+}
 
 // isSparse reports whether rows are sparse, as those of text are after preprocessing.
 func isSparse(data datasets.Set) bool {

@@ -122,6 +122,9 @@ func (r *run) chooseTable() error {
 		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
 			k.head = k.head.ofText()
 		}
+		if k.selects {
+			k.head = k.head.inUnits(r.unitStep())
+		}
 		ridge := k.model.name == "ridge_classifier"
 		if k.sparse() && rows >= sparseRows && (ridge || k.model.name == "svm") {
 			k.late = ridge || k.balanced
@@ -132,7 +135,7 @@ func (r *run) chooseTable() error {
 			k.scale.name != "" && !contains[transformer.Standardize](o.Preprocessing),
 			r.data.Cols() < k.inputs, k.mapping.exact() && rows > maxExact,
 			!k.late && rows < maxExactOnly && k.size != "" && !k.sparse() && o.Recipes == nil,
-			k.model.name == "poisson" && !r.counts(), k.balanced && !reweights,
+			k.model.name == "poisson" && !r.counts(), k.selects && !r.wide() && o.Recipes == nil, k.balanced && !reweights,
 			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
 			scores && !k.probabilities, k.calibrated && !scores,
 			rows > manyRows && r.classes > 2 && k.late && !k.plain() && !scores,
@@ -248,7 +251,9 @@ func (r *run) firstModel(ctx context.Context) error {
 		points := r.neighborhood(point{recipe: at, size: size, penalty: (low + high) / 2}, 0, 0, penalties, (high-low)/4)
 		return r.tryExtra(ctx, rows, -1, points)
 	}
-	at := max(slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" }), 0)
+	at := max(slices.IndexFunc(r.table, func(k recipe) bool {
+		return !k.late && !k.selects && k.learn.name == ""
+	}), 0)
 	out, err := try(at, rows, 2)
 	if err == nil && r.leader.Scores == nil && r.hashTerms(ctx) {
 		out, err = try(at, rows, 2)
@@ -256,7 +261,7 @@ func (r *run) firstModel(ctx context.Context) error {
 	learned := rows
 	if err == nil && r.leader.Scores == nil {
 		learned = fewer
-		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() }), 0), fewer, 0)
+		_, err = try(max(slices.IndexFunc(r.table, func(k recipe) bool { return k.plain() && !k.selects }), 0), fewer, 0)
 	}
 	if err == nil && r.leader.Scores == nil {
 		err = fmt.Errorf("the first model cannot be scored: %s", out[0].Failed)

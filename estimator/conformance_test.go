@@ -170,3 +170,14 @@ func TestGaussianProcessConformance(t *testing.T) {
 		estimatortest.Run(t, s, estimatortest.Options{Folds: true, Tolerance: 1e-4})
 	})
 }
+
+func TestLassoConformance(t *testing.T) {
+	for _, intercept := range []bool{true, false} {
+		lasso, net := estimator.NewLasso(), estimator.NewElasticNet()
+		lasso.Alpha, lasso.Tol, lasso.Intercept = 0.1, 1e-11, intercept
+		net.Alpha, net.Tol, net.Intercept = 0.01, 1e-11, intercept
+		for _, s := range []estimator.Estimator{lasso, net} {
+			estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept})
+		}
+	}
+}

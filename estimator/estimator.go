@@ -8,6 +8,8 @@
 // The specs, their names in experiment files, and the exported fitted types:
 //
 //	ridge                    [Ridge]                  *[FittedLinear]                  one or several targets
+//	lasso                    [Lasso]                  *[FittedLinear]
+//	elastic_net              [ElasticNet]             *[FittedLinear]
 //	svr                      [SVR]                    *[FittedLinear]
 //	poisson                  [Poisson]                *[FittedGLM]
 //	gamma_regression         [GammaRegression]        *[FittedGLM]
@@ -59,22 +61,22 @@ var (
 		Estimator
 		datasets.CostEstimator
 		param.Declarer
-	}{(*GammaRegression)(nil), (*GaussianProcess)(nil), (*Huber)(nil), (*KernelRidge)(nil), (*KernelRidgeClassifier)(nil),
-		(*KernelSVM)(nil), (*KernelSVR)(nil), (*Logistic)(nil), (*Poisson)(nil), (*QuantileRegression)(nil),
+	}{(*ElasticNet)(nil), (*GammaRegression)(nil), (*GaussianProcess)(nil), (*Huber)(nil), (*KernelRidge)(nil),
+		(*KernelRidgeClassifier)(nil), (*KernelSVM)(nil), (*KernelSVR)(nil), (*Lasso)(nil), (*Logistic)(nil), (*Poisson)(nil), (*QuantileRegression)(nil),
 		(*RFFNetwork)(nil), (*Ridge)(nil), (*RidgeClassifier)(nil), (*SGDClassifier)(nil), (*SGDRegressor)(nil),
 		(*SVM)(nil), (*SVR)(nil), (*Tweedie)(nil)}
 	_ = []PassEstimator{GammaRegression{}, GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{},
 		Poisson{}, Tweedie{}}
-	_ = []BlockEstimator{GaussianProcess{}, Huber{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{},
-		SGDRegressor{}}
+	_ = []BlockEstimator{ElasticNet{}, GaussianProcess{}, Huber{}, Lasso{}, QuantileRegression{}, Ridge{},
+		RidgeClassifier{}, SGDClassifier{}, SGDRegressor{}}
 	_ = []datasets.Tagger{GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{}, Logistic{},
 		Poisson{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{}, SVM{}, Tweedie{}}
 	_ = []LinearSmoother{KernelRidge{}, Ridge{}}
 	_ = []IncrementalEstimator{SGDClassifier{}, SGDRegressor{}}
-	_ = []datasets.Requirer{GammaRegression{}, Huber{}, Poisson{}, QuantileRegression{}, Tweedie{}}
+	_ = []datasets.Requirer{ElasticNet{}, GammaRegression{}, Huber{}, Lasso{}, Poisson{}, QuantileRegression{}, Tweedie{}}
 	_ = []generalized{GammaRegression{}, Poisson{}, Tweedie{}}
-	_ = []batch.Fitter{GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{},
-		KernelSVR{}, SVM{}, SVR{}, Logistic{}, Poisson{}, Ridge{}, RidgeClassifier{}, Tweedie{}}
+	_ = []batch.Fitter{ElasticNet{}, GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{},
+		KernelSVR{}, Lasso{}, SVM{}, SVR{}, Logistic{}, Poisson{}, Ridge{}, RidgeClassifier{}, Tweedie{}}
 	_ = []interface {
 		FullPredictor
 		Reporter

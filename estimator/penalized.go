@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// penalized is a spec that minimizes C times a loss, and a penalty: [Logistic], [SVM] and [SVR].
+// penalized is a spec that minimizes C times a loss, and a penalty, such as [Logistic], [SVM] and [Lasso].
 type penalized interface {
 	Estimator
 	datasets.CostEstimator
@@ -97,6 +97,17 @@ func solvePenalized(ctx context.Context, s penalized, r *design.Rows) (solve.Lin
 	}
 	if err != nil {
 		return solve.Linear{}, nil, err
+	}
+	if p.Path != nil {
+		if r, err = r.WithRowCount(len(l.Y)).InMemory(ctx); err != nil {
+			return solve.Linear{}, nil, err
+		}
+		next, err := p.Path(ctx, r, l)
+		if err != nil {
+			return solve.Linear{}, nil, err
+		}
+		model, err := next(ctx, p.C)
+		return model, l.Classes, err
 	}
 	if p.UsesDescent != nil && p.UsesDescent(r, l) {
 		model, err := p.Descent(l).Solve(ctx, r, len(l.Y))

@@ -8,6 +8,10 @@ func init() {
 		NewRidge, &FittedLinear{})
 	registry.Add("estimator", "ridge_classifier", "ridge regression on class codes ±1",
 		NewRidgeClassifier, &FittedLinearClassifier{})
+	registry.Add("estimator", "lasso", "linear regression with few nonzero weights, by a penalty on their absolute values",
+		NewLasso, &FittedLinear{})
+	registry.Add("estimator", "elastic_net", "linear regression with a penalty on absolute and squared weights",
+		NewElasticNet, &FittedLinear{})
 	registry.Add("estimator", "logistic", "logistic regression, binary or multinomial",
 		NewLogistic, &FittedLogistic{})
 	registry.Add("estimator", "svm", "linear support vector machine", NewSVM, &FittedLinearClassifier{})

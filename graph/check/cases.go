@@ -84,6 +84,8 @@ func cases() []oneCase {
 		{"logistic_of_three", classes, numbers + "- rff: {features: 60}\n- logistic\n"},
 		{"svm", binary, numbers + "- rff: {features: 60}\n- svm\n"},
 		{"svr", regression, numbers + "- rff: {features: 60}\n- svr\n"},
+		{"lasso", regression, numbers + "- rff: {features: 60}\n- lasso: {alpha: 0.01}\n"},
+		{"elastic_net", regression, numbers + "- rff: {features: 60}\n- elastic_net: {alpha: 0.01}\n"},
 		{"poisson", amounts, numbers + "- rff: {features: 60}\n- poisson\n"},
 		{"gamma_regression", amounts, numbers + "- rff: {features: 60}\n- gamma_regression\n"},
 		{"tweedie", amounts, numbers + "- rff: {features: 60}\n- tweedie\n"},

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -53,7 +54,11 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train),
 		rowblock.Select(s.Data.X, fold.Test)}}
 	for _, path := range s.paths {
-		d.fitPath(ctx, path[:s.lastIncluded(path, f)+1])
+		fit := d.fitPath
+		if s.candidates[path[0]].Path != nil && !s.candidates[path[0]].Independent {
+			fit = d.followPath
+		}
+		fit(ctx, path[:s.lastIncluded(path, f)+1])
 	}
 }
 
@@ -93,6 +98,44 @@ func (d *descentFold) fitPath(ctx context.Context, path []int) {
 		out.Err, out.Seconds = err, time.Since(start).Seconds()
 		d.fail(d.yield(i, d.number, out))
 	}
+}
+
+// followPath solves the candidates of a path that keeps its state.
+func (d *descentFold) followPath(ctx context.Context, path []int) {
+	var next Next
+	var l *design.Labels
+	for k, i := range path {
+		if d.stopped() || ctx.Err() != nil {
+			return
+		}
+		start, s, out := time.Now(), d.candidates[i], Result{Test: d.split.Test}
+		if out.Err = s.Invalid; out.Err == nil && next == nil {
+			l, next, out.Err = s.begin(ctx, d.split.Train)
+		}
+		if out.Err == nil {
+			var m solve.Linear
+			if m, out.Err = next(ctx, s.C); out.Err == nil {
+				out.Model, out.Classes = &m, l.Classes
+			}
+			d.warmStarted.CompareAndSwap(false, k > 0)
+		}
+		out.Seconds = time.Since(start).Seconds()
+		d.fail(d.yield(i, d.number, out))
+	}
+}
+
+// begin starts the path on rows.
+func (p PenalizedLoss) begin(ctx context.Context, data datasets.Set) (*design.Labels, Next, error) {
+	r, err := design.FromSet(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := p.Labels(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	next, err := p.Path(ctx, r, l)
+	return l, next, err
 }
 
 // solve returns the solution of a candidate, nil if it does not use coordinate descent.

@@ -6,6 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
 	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // PenalizedLoss is a candidate that minimizes C times a loss plus a penalty.
@@ -25,4 +26,9 @@ type PenalizedLoss struct {
 	// Newton's method, without C.
 	Descent func(l *design.Labels) descent.Task
 	Newton  func(l *design.Labels) newton.Task
+	// Path starts a path on rows in memory; nil for solvers without.
+	Path func(ctx context.Context, r *design.Rows, l *design.Labels) (Next, error)
 }
+
+// Next solves for a C from the solution before, whose C was smaller.
+type Next func(ctx context.Context, C float64) (solve.Linear, error)

@@ -118,6 +118,7 @@ var Allowed = map[string][]string{
 	"estimator/internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/features/spectral",
 		"datasets", "matrices", "model"},
 	"estimator/internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "matrices"},
+	"estimator/internal/lasso":   {"internal/design", "internal/kern", "internal/solve", "datasets", "matrices"},
 
 	"estimator/internal/kernelsvm": {"kernel", "datasets", "estimator/internal/kernelridge", "estimator/internal/smo",
 		"internal/solve", "internal/features/spectral", "internal/features/pairwise", "internal/runtime/memory",
@@ -171,7 +172,8 @@ var Allowed = map[string][]string{
 		"estimator/internal/kernelsvm", "internal/features/pairwise", "internal/features/spectral",
 		"internal/features/fourier", "internal/features/evidence", "internal/features/sample", "matrices", "param",
 		"model", "internal/design", "estimator/internal/leastsquares", "estimator/internal/newton",
-		"estimator/internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
+		"estimator/internal/descent", "estimator/internal/joint", "estimator/internal/lasso", "internal/kern",
+		"internal/solve",
 		"internal/runtime/memory", "datasets/pass", "internal/learning/conformal"},
 	"internal/learning/predictorstate": {"estimator", "model"},
 	"pipeline": {"internal/codec/archive", "internal/spec/registry", "batch", "internal/learning/predictorstate", "graph",

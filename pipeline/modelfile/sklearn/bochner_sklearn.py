@@ -662,6 +662,11 @@ class _Export:
             more = {"scale": [float(one.scale_)]}
         elif type(one).__name__ == "QuantileRegressor":
             word, spec = "quantile_regression", {"quantile": float(one.quantile), "alpha": float(one.alpha)}
+        elif type(one).__name__ in ("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"):
+            alpha = float(one.alpha_ if hasattr(one, "alpha_") else one.alpha)
+            ratio = float(getattr(one, "l1_ratio_", getattr(one, "l1_ratio", 1)))
+            if alpha > 0 and ratio > 0 and coef.shape[0] == 1:
+                word, spec = ("lasso", {"alpha": alpha}) if ratio == 1 else ("elastic_net", {"alpha": alpha, "l1_ratio": ratio})
         elif type(one).__name__ == "LinearSVR":
             word, spec = "svr", {"C": float(one.C), "epsilon": float(one.epsilon), "loss": one.loss}
         elif type(one).__name__ == "Ridge" and np.ndim(one.alpha) == 0:

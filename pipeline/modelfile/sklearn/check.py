@@ -27,8 +27,8 @@ from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regressi
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import (ElasticNet, GammaRegressor, HuberRegressor, LinearRegression, LogisticRegression,
-                                  LogisticRegressionCV, Perceptron, PoissonRegressor, QuantileRegressor, Ridge,
+from sklearn.linear_model import (ElasticNet, GammaRegressor, HuberRegressor, LassoCV, LinearRegression,
+                                  LogisticRegression, LogisticRegressionCV, Perceptron, PoissonRegressor, QuantileRegressor, Ridge,
                                   RidgeClassifier, RidgeCV, SGDClassifier, SGDRegressor, TweedieRegressor)
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -122,6 +122,8 @@ CASES = {
     "numbers, gamma": (make_pipeline(StandardScaler(), GammaRegressor()), numbers, amounts, numbers_unseen),
     "numbers, Tweedie": (make_pipeline(StandardScaler(), TweedieRegressor(power=1.3, alpha=0.1)), numbers, np.floor(amounts), numbers_unseen),
     "numbers, robust": (make_pipeline(StandardScaler(), HuberRegressor(max_iter=1000)), numbers, amounts, numbers_unseen),
+    "numbers, few weights": (make_pipeline(StandardScaler(), rff(50), LassoCV()), numbers[:500], amounts[:500], numbers_unseen),
+    "numbers, a net": (make_pipeline(StandardScaler(), ElasticNet(alpha=0.1, l1_ratio=0.7)), numbers[:500], amounts[:500], numbers_unseen),
     "numbers, a quantile": (make_pipeline(StandardScaler(), QuantileRegressor(quantile=0.8, alpha=0.01)), numbers[:500], amounts[:500], numbers_unseen),
     "numbers, three targets": (make_pipeline(RobustScaler(), PCA(3), LinearRegression()), numbers, np.c_[amounts, X["age"], np.log(amounts)], numbers_unseen),
     "numbers, three scaled targets": (TransformedTargetRegressor(make_pipeline(RobustScaler(), Ridge()), transformer=StandardScaler()), numbers, np.c_[amounts, X["age"], np.log(amounts)], numbers_unseen),

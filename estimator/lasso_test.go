@@ -1,0 +1,147 @@
+package estimator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/matrices"
+)
+
+// lassoReference is testdata/lasso.json.
+type lassoReference struct {
+	X               [][]float64
+	Number, Weights []float64
+	Nets            []struct {
+		Weighted, Intercept bool
+		Alpha               float64
+		L1Ratio             float64 `json:"l1_ratio"`
+		Coef                []float64
+		B                   float64
+	}
+}
+
+func readLassoReference(t *testing.T) (in lassoReference) {
+	t.Helper()
+	file, err := os.ReadFile("testdata/lasso.json")
+	if err == nil {
+		err = json.Unmarshal(file, &in)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestElasticNetEqualsReference(t *testing.T) {
+	in := readLassoReference(t)
+	for _, want := range in.Nets {
+		data := datasets.Set{X: matrix(in.X), Y: in.Number}
+		if want.Weighted {
+			data.Weights = in.Weights
+		}
+		net := estimator.NewElasticNet()
+		net.Alpha, net.L1Ratio, net.Intercept, net.Tol = want.Alpha, want.L1Ratio, want.Intercept, 1e-12
+		specs := []estimator.Estimator{net}
+		if want.L1Ratio == 1 {
+			specs = append(specs, estimator.Lasso{Alpha: want.Alpha, Intercept: want.Intercept, Tol: 1e-12, MaxIter: 1000})
+		}
+		for _, s := range specs {
+			for _, sparse := range []bool{false, true} {
+				if sparse {
+					data.X = matrices.CSRFromDense(matrix(in.X))
+				}
+				f := fit(t, s, data).(*estimator.FittedLinear)
+				near(t, fmt.Sprintf("coef of %+v", s), f.Coef().RawMatrix().Data, want.Coef, 1e-8)
+				near(t, "intercept", f.Intercept(), []float64{want.B}, 1e-8)
+			}
+		}
+	}
+}
+
+// Of orthonormal columns, the weights are those of least squares, shrunk by alpha.
+func TestLassoOfOrthonormalColumnsIsTheSoftThreshold(t *testing.T) {
+	const n = 64
+	x, y := mat.NewDense(n, n-1, nil), make([]float64, n)
+	for i := range n {
+		for j := range n - 1 { // a Hadamard matrix without its constant column
+			x.Set(i, j, 1)
+			for bits := i & (j + 1); bits > 0; bits &= bits - 1 {
+				x.Set(i, j, -x.At(i, j))
+			}
+		}
+		y[i] = math.Sin(float64(i*i)) + float64(i)/10
+	}
+	s := estimator.NewElasticNet()
+	s.Alpha, s.L1Ratio = 0.2, 0.4
+	f := fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear)
+	want, zeros := make([]float64, n-1), 0
+	for j := range want {
+		mean := 0.0
+		for i := range n {
+			mean += x.At(i, j) * y[i] / n
+		}
+		if over := math.Abs(mean) - 0.2*0.4; over > 0 {
+			want[j] = math.Copysign(over, mean) / (1 + 0.2*0.6)
+			continue
+		}
+		if zeros++; f.Coef().At(0, j) != 0 {
+			t.Errorf("weight %d is %v, want 0", j, f.Coef().At(0, j))
+		}
+	}
+	if zeros < 5 || zeros > n-5 {
+		t.Fatalf("%d weights are 0", zeros)
+	}
+	near(t, "coef", f.Coef().RawMatrix().Data, want, 1e-12)
+}
+
+// A path has the bits of separate fits where supports are solved exactly.
+func TestLassoPathEqualsSeparateFits(t *testing.T) {
+	in := readLassoReference(t)
+	data := datasets.Set{X: matrix(in.X), Y: in.Number}
+	var specs []estimator.Lasso
+	for _, alpha := range []float64{0.01, 1, 0.1, 0.3} {
+		s := estimator.NewLasso()
+		s.Alpha = alpha
+		specs = append(specs, s)
+	}
+	folds, err := datasets.KFold{Folds: 3, Shuffle: true, Seed: 1}.Split(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := specs[0].FitBatch(context.Background(), batch.Job{Data: data, Shape: data.Shape(), Folds: folds,
+		Candidates: batch.Candidates(specs...), Yield: func(candidate, fold int, out batch.Outcome) error {
+			f := fit(t, specs[candidate], data.Select(folds[fold].Train))
+			want, err := f.Predict(context.Background(), data.Select(folds[fold].Test).X)
+			if err != nil {
+				return err
+			}
+			near(t, "prediction", out.Values, want, 1e-13)
+			return out.Err
+		}})
+	if err != nil || len(shared) != 1 || shared[0] != "path" {
+		t.Errorf("shared %q, error %v", shared, err)
+	}
+}
+
+func ExampleLasso() {
+	x := mat.NewDense(6, 3, []float64{1, 0, 2, 2, 1, 0, 3, 0, 1, 4, 1, 1, 5, 0, 0, 6, 1, 2})
+	y := []float64{2, 4, 6, 8, 10, 12}
+	s := estimator.NewLasso()
+	s.Alpha = 0.5
+	model, err := s.Fit(context.Background(), datasets.Set{X: x, Y: y})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.2f\n", mat.Formatted(model.(*estimator.FittedLinear).Coef()))
+	// Output: [1.83  0.00  0.00]
+}
