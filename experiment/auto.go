@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +45,9 @@ type AutoOptions struct {
 	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
 	Minutes    float64   // time limit
 	Candidates int       // if not 0, number of candidates instead of a time limit
-	Exportable bool      // try only models that [Export] supports
+	// StartFrom is the directory of an earlier run, whose best candidates are evaluated first; "" is none.
+	StartFrom  string
+	Exportable bool // try only models that [Export] supports
 	Seed       uint64
 	Dir        string // output directory; "" is runs/NAME
 	Force      bool   // overwrite the results of a different run in Dir
@@ -53,6 +56,8 @@ type AutoOptions struct {
 	Progress   Progress          // may be nil
 	OnDecision func(text string) // called with every decision about the data; may be nil
 	Stop       <-chan struct{}   // when closed, the search ends with the best model so far
+
+	start auto.Leaderboard // of StartFrom
 }
 
 // Auto searches for the best model for a data file, or for the data of an experiment file (.yaml).
@@ -79,6 +84,13 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err := o.errs().Err(); err != nil {
 		return Result{}, err
 	}
+	var err error
+	if o.start, err = readStart(o.StartFrom); err != nil {
+		return Result{}, err
+	}
+	if o.start != nil {
+		report(fmt.Sprintf("starts from the best candidates of %s", o.StartFrom))
+	}
 	began := time.Now()
 	draft, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
@@ -89,6 +101,26 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	out := newOutputs(spec, true)
 	out.started = began
 	return out.end(ctx, runAuto(ctx, spec, o, report, &known, out))
+}
+
+// readStart returns the leaderboard of an earlier run.
+func readStart(dir string) (auto.Leaderboard, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	file, err := os.Open(filepath.Join(dir, leaderboardName))
+	if err != nil {
+		return nil, fmt.Errorf("experiment: cannot start from %s: %w; name the directory of a run of bochner auto", dir, err)
+	}
+	defer file.Close()
+	list, err := auto.ReadLeaderboard(file)
+	if err == nil {
+		err = auto.Options{Candidates: 1, Start: list}.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("experiment: cannot start from %s: %w", dir, err)
+	}
+	return list, nil
 }
 
 // runAuto executes the phases of Auto. It saves the model before the evaluation, so that an
@@ -352,7 +384,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
-	o.Exportable = options.Exportable
+	o.Exportable, o.Start = options.Exportable, options.start
 	o.Preprocessing = pipeline.Sequence(data.spec.Pipeline.Steps)
 	if o.Preprocessing == nil {
 		o.Preprocessing = pipeline.Sequence{}
@@ -491,8 +523,11 @@ func scoreComments(found *auto.Result) map[string]string {
 	return out
 }
 
-// writeLeaderboard writes leaderboard.csv.
+// leaderboardName is the name of the file with all candidates.
+const leaderboardName = "leaderboard.csv"
+
+// writeLeaderboard writes the leaderboard.
 func writeLeaderboard(found *auto.Result, o AutoOptions, out *outputs) error {
 	o.Progress.report("write", 0, 0)
-	return out.folder.Write("leaderboard.csv", func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })
+	return out.folder.Write(leaderboardName, func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })
 }

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +123,64 @@ func again(t *testing.T, dir string) {
 		if !bytes.Equal(first, second) {
 			t.Errorf("%s differs when the experiment is run", name)
 		}
+	}
+}
+
+// TestAutoStartFrom checks that a search continues from the leaderboard of a run on other rows, and what it cannot
+// start from.
+func TestAutoStartFrom(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	if _, err := experiment.Auto(context.Background(), "houses.csv", few("")); err != nil {
+		t.Fatal(err)
+	}
+	houses(t, "more.csv", 140, nil)
+	o := few("")
+	o.StartFrom = filepath.Join("runs", "houses")
+	result, err := experiment.Auto(context.Background(), "more.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(result.Auto.Decided, "starts from the best candidates of "+o.StartFrom) {
+		t.Errorf("%q", result.Auto.Decided)
+	}
+	board, err := os.ReadFile(filepath.Join(o.StartFrom, "leaderboard.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(filepath.Join("runs", "more", "leaderboard.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result.Auto.Rounds[0]; got.Rows != result.Rows.Train {
+		t.Errorf("%+v", got)
+	}
+	lines := strings.Split(string(board), "\n")
+	at := slices.IndexFunc(lines, func(l string) bool {
+		return strings.HasSuffix(l, ",true,") && !strings.Contains(l, "ensemble")
+	})
+	if chosen := strings.Split(lines[at], ",")[1]; !strings.Contains(string(again), ","+chosen+",") {
+		t.Errorf("%s is not among the first candidates:\n%s", chosen, again)
+	}
+	o.Force = true
+	if o.StartFrom = "runs/absent"; true {
+		_, err := experiment.Auto(context.Background(), "more.csv", o)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "cannot start from runs/absent") {
+			t.Error(err)
+		}
+	}
+	damaged := filepath.Join("runs", "damaged")
+	if err := os.MkdirAll(damaged, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(board), ",zscores ", ",zsores ")
+	if err := os.WriteFile(filepath.Join(damaged, "leaderboard.csv"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o.StartFrom = damaged
+	if _, err := experiment.Auto(context.Background(), "more.csv", o); err == nil ||
+		!strings.Contains(err.Error(), "did you mean zscores") {
+		t.Error(err)
 	}
 }
 
