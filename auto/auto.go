@@ -17,7 +17,8 @@
 // of each fold. The candidates of a recipe are fitted together and share work; recipes run
 // concurrently, one per core. A first model is available after about a second.
 //
-// Fit uses no rows other than data, so hold out test rows first. The cross-validation score of the
+// Fit uses no rows other than data, so hold out test rows first; afterwards, [estimator.Refit] fits the
+// model to all of them. The cross-validation score of the
 // selected model is optimistic, because it is the best of many; [Result.Optimism] estimates by how much.
 package auto
 
@@ -43,6 +44,9 @@ type Options struct {
 	// Budget is the time limit of the search with all refits. A trial starts only if its estimated
 	// time fits.
 	Budget time.Duration
+	// LaterFits is the part of the budget for fits of the selected pipeline after the search, such as
+	// [estimator.Refit] to all rows: a multiple of the time of its final fit.
+	LaterFits float64
 	// Candidates, unless 0, is the number of candidates to evaluate, without a time limit. The result
 	// is then the same, bit for bit, on any number of cores.
 	Candidates int
@@ -103,6 +107,7 @@ type Result struct {
 	Tried      int        // number of evaluated candidates
 	Resumed    int        // number of these from the journal
 	Rows       int        // number of training rows of Model
+	FitSeconds float64    // time of the fit of Model
 	Seconds    float64    // total time
 	StopReason StopReason // why the search ended
 	Warnings   []string

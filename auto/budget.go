@@ -233,7 +233,8 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 	return 0
 }
 
-// expectedFit estimates the seconds of a fit to all rows, including the learning of its representation. Without an
+// expectedFit estimates the seconds of a fit to all rows and of later ones, including the learning of its
+// representation. Without an
 // earlier fit, the throughput is between that of the smaller trials and that of matrix products, for exact kernels the
 // latter; on sparse maps, the
 // number of iterations grows with the rows.
@@ -254,7 +255,7 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 		}
 	}
 	learning, _, err := r.expectedLearning(ctx, r.representationOf(p), r.data.Rows())
-	return own*flops + learning, err
+	return own*flops*(1+r.options.LaterFits) + learning, err
 }
 
 // fitWork estimates the flops of a fit to the given rows after the representation.

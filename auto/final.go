@@ -53,8 +53,9 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	limited, cancel := r.Limited(ctx, r.deadline(until))
 	defer cancel()
 	if r.timed() && r.incumbent != nil {
-		margin := softMargin * r.options.Budget.Seconds()
-		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(until-margin)))
+		margin, spent := softMargin*r.options.Budget.Seconds(), r.spent()
+		own := (until - margin - spent) / (1 + r.options.LaterFits)
+		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(spent+own)))
 	}
 	whole := meta.NewEnsemble()
 	whole.Weights, whole.Given = "given", e.weights
@@ -263,7 +264,7 @@ func (r *run) decide(ctx context.Context) error {
 	in := *r.incumbent
 	if r.classes != 2 || r.metric.Requires != metrics.RequiresPredictions || r.metric.Name == "accuracy" ||
 		r.options.Exportable ||
-		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took > finalShare*r.secondsLeft() {
+		in.rows < r.data.Rows() || r.timed() && (folds+1+r.options.LaterFits)*in.took > finalShare*r.secondsLeft() {
 		return nil
 	}
 	limited, cancel := r.Limited(ctx, r.deadline(r.hardDeadline()))

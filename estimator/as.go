@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"reflect"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -34,6 +35,17 @@ func As(p Predictor, target any) bool {
 		p, _ = w.Unwrap()
 	}
 	return false
+}
+
+// Refit fits a spec, of which fitted is a fit to some of the rows, to data: a model that was evaluated on held-out rows
+// to all rows. Unlike a new fit, it keeps what held-out rows decided: thresholds, calibrations, the residuals of
+// conformal intervals, weights of ensembles. A pipeline also keeps representations that its steps learned from the
+// targets. The result is an estimate for rows that neither fit has seen; scores are those of fitted.
+func Refit(ctx context.Context, spec Estimator, fitted Predictor, data datasets.Set) (Predictor, error) {
+	if f, ok := fitted.(Refitter); ok {
+		return f.Refit(ctx, spec, data)
+	}
+	return spec.Fit(ctx, data)
 }
 
 // FittedTags returns the tags of a fitted model, those of its inner model if it declares none.

@@ -79,6 +79,14 @@ type Wrapper interface {
 	Unwrap() (inner Predictor, sameRows bool)
 }
 
+// Refitter is a fitted model of which some parts stay as they are when it is fitted to other rows: what it learned
+// from held-out rows, such as a threshold, or what is expensive to learn. See [Refit].
+type Refitter interface {
+	Predictor
+	// Refit returns the fit of the spec of the model to data. The receiver stays as it is.
+	Refit(ctx context.Context, spec Estimator, data datasets.Set) (Predictor, error)
+}
+
 // Thresholded is a classifier of two classes that compares the output of an inner classifier with a threshold.
 type Thresholded interface {
 	Predictor

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,9 +46,9 @@ type AutoOptions struct {
 	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
 	Minutes    float64   // time limit
 	Candidates int       // if not 0, number of candidates instead of a time limit
-	// StartFrom is the directory of an earlier run, whose best candidates are evaluated first; "" is none.
-	StartFrom  string
-	Exportable bool // try only models that [Export] supports
+	StartFrom  string    // directory of an earlier run, whose best candidates are evaluated first; "" is none
+	Exportable bool      // try only models that [Export] supports
+	NoRefit    bool // save the model of the training rows, without a fit to them and the held-out rows
 	Seed       uint64
 	Dir        string // output directory; "" is runs/NAME
 	Force      bool   // overwrite the results of a different run in Dir
@@ -57,7 +58,8 @@ type AutoOptions struct {
 	OnDecision func(text string) // called with every decision about the data; may be nil
 	Stop       <-chan struct{}   // when closed, the search ends with the best model so far
 
-	start auto.Leaderboard // of StartFrom
+	start     auto.Leaderboard // of StartFrom
+	startTask string           // its task
 }
 
 // Auto searches for the best model for a data file, or for the data of an experiment file (.yaml).
@@ -65,11 +67,15 @@ type AutoOptions struct {
 // package auto. It writes into the output directory:
 //
 //	experiment.yaml   the experiment that reproduces the chosen model
-//	model.bochner     that model
+//	model.bochner     that model, fitted to training and held-out rows
 //	result.json       a [Result], with a [result.Auto]
 //	leaderboard.csv   one row for each candidate
 //	predictions.csv   one row for each test row
 //	auto.journal      the trials, from which the same call resumes
+//
+// Scores, predictions and diagnostics are those of the model of the training rows, which is then fitted to the
+// held-out rows too, see [estimator.Refit]. It is saved as it is with NoRefit, with test rows of their own, and if
+// the time does not suffice.
 //
 // Closing o.Stop ends the search with the best model so far. When ctx ends, Auto returns an error
 // that matches ctx.Err() and context.Cause(ctx).
@@ -84,12 +90,8 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err := o.errs().Err(); err != nil {
 		return Result{}, err
 	}
-	var err error
-	if o.start, err = readStart(o.StartFrom); err != nil {
+	if err := o.readStart(report); err != nil {
 		return Result{}, err
-	}
-	if o.start != nil {
-		report(fmt.Sprintf("starts from the best candidates of %s", o.StartFrom))
 	}
 	began := time.Now()
 	draft, cancel := o.untilStopped(ctx, 0)
@@ -103,24 +105,34 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	return out.end(ctx, runAuto(ctx, spec, o, report, &known, out))
 }
 
-// readStart returns the leaderboard of an earlier run.
-func readStart(dir string) (auto.Leaderboard, error) {
-	if dir == "" {
-		return nil, nil
+// readStart reads the leaderboard of StartFrom. The search has the score of that run.
+func (o *AutoOptions) readStart(report func(string)) error {
+	if o.StartFrom == "" {
+		return nil
 	}
-	file, err := os.Open(filepath.Join(dir, leaderboardName))
-	if err != nil {
-		return nil, fmt.Errorf("experiment: cannot start from %s: %w; name the directory of a run of bochner auto", dir, err)
+	var board []byte
+	earlier, err := ReadRun(o.StartFrom)
+	if err == nil && earlier.Auto == nil {
+		err = errors.New("its run is not one of bochner auto")
 	}
-	defer file.Close()
-	list, err := auto.ReadLeaderboard(file)
+	if err == nil && o.Score != "" && o.Score != earlier.Auto.Score {
+		err = fmt.Errorf("score must be that of the run, %s, got %s", earlier.Auto.Score, o.Score)
+	}
 	if err == nil {
-		err = auto.Options{Candidates: 1, Start: list}.Check()
+		board, err = os.ReadFile(filepath.Join(o.StartFrom, leaderboardName))
+	}
+	if err == nil {
+		o.startTask, o.Score = earlier.Task, earlier.Auto.Score
+		o.start, err = auto.ReadLeaderboard(bytes.NewReader(board))
+	}
+	if err == nil {
+		err = auto.Options{Candidates: 1, Start: o.start}.Check()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("experiment: cannot start from %s: %w", dir, err)
+		return fmt.Errorf("experiment: cannot start from %s: %w", o.StartFrom, err)
 	}
-	return list, nil
+	report("starts from the best candidates of " + o.StartFrom)
+	return nil
 }
 
 // runAuto executes the phases of Auto. It saves the model before the evaluation, so that an
@@ -147,13 +159,17 @@ func runAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string),
 	if err := saveChosen(ctx, data, f, found, again, o, out); err != nil {
 		return err
 	}
-	if err := evaluateChosen(ctx, data, f, o, out); err != nil {
+	if err := evaluateChosen(ctx, data, f, found, o, out); err != nil {
+		return err
+	}
+	model, err := refitChosen(ctx, data, found, o, out)
+	if err != nil {
 		return err
 	}
 	if err := writeLeaderboard(found, o, out); err != nil {
 		return err
 	}
-	return write(ctx, data, f.model, "experiment.yaml", again, out)
+	return write(ctx, data, model, "experiment.yaml", again, out)
 }
 
 // autoSpec returns the data and preprocessing of the experiment file, or the inferred ones.
@@ -377,6 +393,10 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	if err != nil {
 		return f, nil, err
 	}
+	if options.start != nil && options.startTask != string(data.Task) {
+		return f, nil, fmt.Errorf("experiment: cannot start from %s: the task must be %s, got %s", options.StartFrom,
+			options.startTask, data.Task)
+	}
 	o := auto.NewOptions()
 	o.Budget = time.Duration(options.Minutes * float64(time.Minute))
 	if spent := time.Since(out.started); o.Budget > 2*spent {
@@ -385,6 +405,9 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
 	o.Exportable, o.Start = options.Exportable, options.start
+	if options.refits(data) {
+		o.LaterFits = refitCost
+	}
 	o.Preprocessing = pipeline.Sequence(data.spec.Pipeline.Steps)
 	if o.Preprocessing == nil {
 		o.Preprocessing = pipeline.Sequence{}
@@ -419,8 +442,31 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 // file, predictions and the report.
 const searchShare = 0.9
 
-// writeShare is the share of the total time for writing the results.
-const writeShare = 0.03
+// Shares of the total time: for writing the results, and for the diagnostics at most.
+const (
+	writeShare  = 0.03
+	reportShare = 0.1
+)
+
+// refitCost is the expected time of a fit to all rows in units of that to the training rows, which are four fifths of
+// them: the time of a fit grows with the rows to the power of 1 to 2.
+const refitCost = 1.5
+
+// refits reports whether the chosen model is to be fitted to all rows: those of a test file are never added.
+func (o AutoOptions) refits(data *loaded) bool { return !o.NoRefit && data.Held() }
+
+// end returns when the results are to be written; zero without a time limit.
+func (o AutoOptions) end(out *outputs) (end time.Time) {
+	if o.Candidates == 0 {
+		end = out.started.Add(o.limit(1 - writeShare))
+	}
+	return end
+}
+
+// limit returns a share of the time limit.
+func (o AutoOptions) limit(share float64) time.Duration {
+	return time.Duration(share * o.Minutes * float64(time.Minute))
+}
 
 // stopDelay is the time for the evaluation after the caller stops the search.
 const stopDelay = time.Second / 2
@@ -462,17 +508,20 @@ func saveChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result,
 	return err
 }
 
-// evaluateChosen evaluates the model. The end of the time limit skips diagnostics; a stop skips the
-// evaluation.
-func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, out *outputs) error {
-	var until time.Time
-	if o.Candidates == 0 {
-		until = out.started.Add(time.Duration((1 - writeShare) * o.Minutes * float64(time.Minute)))
-	}
+// evaluateChosen evaluates the model. The end of their share of the time, or what a refit needs of it, skips
+// diagnostics; a stop skips the evaluation.
+func evaluateChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result, o AutoOptions, out *outputs) error {
 	limited, cancel := o.untilStopped(ctx, stopDelay)
 	defer cancel()
 	v, err := evaluate(limited, data, f, Options{Progress: o.Progress}, out)
 	if err == nil {
+		until := o.end(out)
+		if late := time.Now().Add(o.limit(reportShare)); until.After(late) {
+			until = late
+		}
+		if before, ok := o.lastRefit(data, found, out); ok && until.After(before) {
+			until = before
+		}
 		err = examine(limited, data, f, v, until, Options{Progress: o.Progress}, out)
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
@@ -480,6 +529,59 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 		return nil
 	}
 	return err
+}
+
+// lastRefit returns when a refit has to start; ok is false if it is too late, or there is none.
+func (o AutoOptions) lastRefit(data *loaded, found *auto.Result, out *outputs) (start time.Time, ok bool) {
+	start = o.end(out).Add(-time.Duration(refitCost * found.FitSeconds * float64(time.Second)))
+	return start, o.refits(data) && o.Candidates == 0 && time.Now().Before(start)
+}
+
+// refitChosen returns the model fitted to all rows, or, with a warning, that of the training rows if the time does not
+// suffice.
+func refitChosen(ctx context.Context, data *loaded, found *auto.Result, o AutoOptions, out *outputs) (
+	estimator.Predictor, error) {
+	if !o.refits(data) {
+		return found.Model, nil
+	}
+	began := time.Now()
+	limited, cancel := o.untilStopped(ctx, 0)
+	defer cancel()
+	if end := o.end(out); !end.IsZero() {
+		limited, cancel = context.WithDeadlineCause(limited, end, errNoTime)
+		defer cancel()
+	}
+	var model estimator.Predictor
+	err := errors.New("the search was stopped")
+	if _, ok := o.lastRefit(data, found, out); !ok && o.Candidates == 0 {
+		err = errNoTime
+	} else if found.StopReason != auto.StoppedByCaller {
+		o.Progress.report("refit", 0, 0)
+		model, out.result.Rows.Fitted, err = refitAll(limited, data, found)
+	}
+	if ctx.Err() != nil {
+		return nil, ctxerr.Check(ctx)
+	}
+	out.result.Seconds.Refit = time.Since(began).Seconds()
+	if err != nil && limited.Err() != nil {
+		err = context.Cause(limited)
+	}
+	if err != nil {
+		out.result.Rows.Fitted = 0
+		out.warn("model.bochner is fitted to the training rows only, not to the held-out rows: " + err.Error())
+		return found.Model, nil
+	}
+	return model, nil
+}
+
+// refitAll fits the chosen model to training and held-out rows.
+func refitAll(ctx context.Context, data *loaded, found *auto.Result) (estimator.Predictor, int, error) {
+	all, err := data.Rejoined(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	model, err := estimator.Refit(ctx, found.Pipeline, found.Model, all)
+	return model, all.Rows(), err
 }
 
 // autoSummary converts the outcome of the search for result.json.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -162,25 +161,32 @@ func TestAutoStartFrom(t *testing.T) {
 	if chosen := strings.Split(lines[at], ",")[1]; !strings.Contains(string(again), ","+chosen+",") {
 		t.Errorf("%s is not among the first candidates:\n%s", chosen, again)
 	}
-	o.Force = true
-	if o.StartFrom = "runs/absent"; true {
-		_, err := experiment.Auto(context.Background(), "more.csv", o)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "cannot start from runs/absent") {
-			t.Error(err)
+	for _, name := range []string{"damaged", "cut"} {
+		dir := filepath.Join("runs", name)
+		if err := os.CopyFS(dir, os.DirFS(o.StartFrom)); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(board), ",zscores ", ",zsores ")
+		if err := os.WriteFile(filepath.Join(dir, "leaderboard.csv"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	damaged := filepath.Join("runs", "damaged")
-	if err := os.MkdirAll(damaged, 0o755); err != nil {
+	if err := os.Remove(filepath.Join("runs", "cut", "leaderboard.csv")); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(string(board), ",zscores ", ",zsores ")
-	if err := os.WriteFile(filepath.Join(damaged, "leaderboard.csv"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	o.StartFrom = damaged
-	if _, err := experiment.Auto(context.Background(), "more.csv", o); err == nil ||
-		!strings.Contains(err.Error(), "did you mean zscores") {
-		t.Error(err)
+	for _, c := range []struct{ from, score, task, want string }{
+		{"runs/absent", "", "", "cannot start from runs/absent: experiment: runs/absent is not the directory of a finished run"},
+		{"runs/cut", "", "", "cannot start from runs/cut: open runs/cut/leaderboard.csv"},
+		{"runs/damaged", "", "", "did you mean zscores"},
+		{"runs/houses", "mae", "", "cannot start from runs/houses: score must be that of the run, r2, got mae"},
+		{"runs/houses", "", "classification", "cannot start from runs/houses: the task must be regression, got classification"},
+	} {
+		o := few("runs/faulty")
+		o.StartFrom, o.Score, o.Task = c.from, c.score, c.task
+		if _, err := experiment.Auto(context.Background(), "more.csv", o); err == nil ||
+			!strings.Contains(filepath.ToSlash(err.Error()), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
 	}
 }
 
@@ -189,7 +195,9 @@ func TestAutoStartFrom(t *testing.T) {
 func TestAutoHeldOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 120, nil)
-	first, err := experiment.Auto(context.Background(), "houses.csv", few("first"))
+	o := few("first")
+	o.NoRefit = true
+	first, err := experiment.Auto(context.Background(), "houses.csv", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +219,8 @@ func TestAutoHeldOut(t *testing.T) {
 			fields[0], fields[3] = fmt.Sprintf("%.3f", 3-float64(i)/100), fmt.Sprintf("%.4f", 100+float64(i))
 		}
 	})
-	second, err := experiment.Auto(context.Background(), "houses.csv", few("second"))
+	o.Dir = "second"
+	second, err := experiment.Auto(context.Background(), "houses.csv", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,6 +241,58 @@ func TestAutoHeldOut(t *testing.T) {
 	}
 	if !bytes.Equal(got[0].Bytes(), got[1].Bytes()) {
 		t.Error("the models predict differently")
+	}
+}
+
+// The saved model learns from all rows, and scores are those of the model of the training rows. The rows of a test
+// file are never added.
+func TestAutoRefit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	houses(t, "new.csv", 40, nil)
+	ctx := context.Background()
+	predicted := func(dir string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if _, err := experiment.Predict(ctx, filepath.Join(dir, "model.bochner"), "new.csv", &out,
+			experiment.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	search := func(dir string, change func(*experiment.AutoOptions)) experiment.Result {
+		t.Helper()
+		o := few(dir)
+		o.Candidates = 5
+		change(&o)
+		found, err := experiment.Auto(ctx, "houses.csv", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	all := search("all", func(*experiment.AutoOptions) {})
+	some := search("some", func(o *experiment.AutoOptions) { o.NoRefit = true })
+	if all.Rows.Fitted != 120 || some.Rows.Fitted != 0 {
+		t.Errorf("fitted to %d rows, and to %d without a refit", all.Rows.Fitted, some.Rows.Fitted)
+	}
+	if fmt.Sprint(all.Test, all.Train, all.Auto.Mean) != fmt.Sprint(some.Test, some.Train, some.Auto.Mean) {
+		t.Errorf("scores %v, and %v without a refit", all.Test, some.Test)
+	}
+	spec, err := experiment.Load(ctx, "all/experiment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Data.Split.Test, spec.Output.Dir = 0, "whole"
+	if _, err := experiment.Run(ctx, spec, experiment.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := predicted("all"); got == predicted("some") || got != predicted("whole") {
+		t.Error("the saved model is not that of all rows")
+	}
+	tested := search("tested", func(o *experiment.AutoOptions) { o.Test = "new.csv" })
+	if tested.Rows.Fitted != 0 {
+		t.Errorf("fitted to %d rows with a test file", tested.Rows.Fitted)
 	}
 }
 

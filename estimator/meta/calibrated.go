@@ -112,6 +112,15 @@ type fittedCalibrated struct {
 	learned calibration.Map
 }
 
+// Refit fits the inner classifier to data and keeps the map.
+func (f *fittedCalibrated) Refit(ctx context.Context, spec estimator.Estimator, data datasets.Set) (estimator.Predictor,
+	error) {
+	out := *f
+	var err error
+	out.wrapper, err = f.refit(ctx, spec, namedClasses(data, f.classes))
+	return &out, Calibrated{}.named(err)
+}
+
 // Outputs returns values, scores and probabilities.
 func (f *fittedCalibrated) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputScores | estimator.OutputProbabilities,

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/stacking"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -58,6 +59,30 @@ var combinedOutputs = estimator.Request{
 
 // Combined returns the members with their weights.
 func (f *FittedEnsemble) Combined() []FittedMember { return slices.Clone(f.members) }
+
+// Refit fits the members to data and keeps their weights.
+func (f *FittedEnsemble) Refit(ctx context.Context, spec estimator.Estimator, data datasets.Set) (estimator.Predictor,
+	error) {
+	s, ok := spec.(Ensemble)
+	if !ok {
+		return nil, Ensemble{}.named(fmt.Errorf("must be the spec of the fitted model, got %T", spec))
+	}
+	parts, err := s.memberList()
+	if err == nil && len(parts) != len(f.members) {
+		err = fmt.Errorf("must have the %d members of the fitted model, got %d", len(f.members), len(parts))
+	}
+	members := slices.Clone(f.members)
+	for k := range members {
+		if err == nil {
+			members[k].Predictor, err = guard.NotNil(estimator.Refit(ctx, parts[k].Estimator, members[k].Predictor, data))
+		}
+	}
+	if err != nil {
+		return nil, s.named(err)
+	}
+	out, err := newFittedEnsemble(data.Cols(), members, f.sizes)
+	return out, s.named(err)
+}
 
 // Tags returns the number of input columns.
 func (f *FittedEnsemble) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.cols} }

@@ -100,6 +100,8 @@ func (s Intervals) Requirements() []datasets.Requirement {
 	return []datasets.Requirement{{Constraint: datasets.RequireNamedColumn, Name: s.Group, Reason: "calibrates by it"}}
 }
 
+func (s Intervals) within() estimator.Estimator { return s.Estimator }
+
 func (s Intervals) named(err error) error { return wrapError("intervals", err) }
 
 // ResolvedMethod returns the method for data of the given shape: that of the spec, or the one

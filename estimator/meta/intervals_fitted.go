@@ -34,6 +34,19 @@ func (f *fittedIntervals) Tags() datasets.Tags {
 	return out
 }
 
+// Refit fits the inner model to data and keeps the residuals of split. The jackknife, whose residuals are those of
+// held-out rows in any fit, and cqr are fitted again.
+func (f *fittedIntervals) Refit(ctx context.Context, spec estimator.Estimator, data datasets.Set) (estimator.Predictor,
+	error) {
+	if f.method != "split" {
+		return spec.Fit(ctx, data)
+	}
+	out := *f
+	var err error
+	out.wrapper, err = f.refit(ctx, spec, data)
+	return &out, Intervals{}.named(err)
+}
+
 // Predict returns the predictions of the inner model.
 func (f *fittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.inner.Predict(ctx, X)
@@ -269,6 +282,15 @@ func (f *fittedSets) Tags() datasets.Tags {
 	out := f.wrapper.Tags()
 	out.IntervalMethod, out.Level, out.PooledGroups = "split", f.level, slices.Clone(f.pooled)
 	return out
+}
+
+// Refit fits the inner classifier to data and keeps the nonconformity scores.
+func (f *fittedSets) Refit(ctx context.Context, spec estimator.Estimator, data datasets.Set) (estimator.Predictor,
+	error) {
+	out := *f
+	var err error
+	out.wrapper, err = f.refit(ctx, spec, data)
+	return &out, Intervals{}.named(err)
 }
 
 // Predict returns the predictions of the inner classifier.

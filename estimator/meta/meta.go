@@ -17,6 +17,7 @@
 package meta
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/learning/predictorstate"
+	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -82,6 +84,17 @@ func (w *wrapper) Tags() datasets.Tags {
 // Unwrap returns the inner estimator, which is fitted to the same rows.
 func (w *wrapper) Unwrap() (within estimator.Predictor, sameRows bool) { return w.inner, true }
 
+// refit returns the wrapper of the inner estimator that is fitted to other rows.
+func (w wrapper) refit(ctx context.Context, spec estimator.Estimator, data datasets.Set) (wrapper, error) {
+	s, ok := spec.(interface{ within() estimator.Estimator })
+	if !ok {
+		return w, fmt.Errorf("must be the spec of the fitted model, got %T", spec)
+	}
+	var err error
+	w.inner, err = guard.NotNil(estimator.Refit(ctx, s.within(), w.inner, data))
+	return w, err
+}
+
 func (w *wrapper) state(s *model.State) {
 	s.Int("columns", &w.cols)
 	s.Require(w.cols > 0, "there are no columns")
@@ -108,6 +121,8 @@ var (
 		(*FittedEnsemble)(nil)}
 	_ = []estimator.Wrapper{(*fittedTarget)(nil), (*fittedCalibrated)(nil), (*FittedThreshold)(nil),
 		(*fittedIntervals)(nil), (*fittedSets)(nil)}
+	_ = []estimator.Refitter{(*fittedCalibrated)(nil), (*FittedThreshold)(nil), (*fittedIntervals)(nil), (*fittedSets)(nil),
+		(*FittedEnsemble)(nil)}
 	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
 	_ = []batch.Fitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
 	_ = []datasets.CostEstimator{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}

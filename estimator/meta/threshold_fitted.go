@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/stacking"
 	"github.com/bochner-ml/bochner/model"
@@ -188,6 +189,18 @@ func (f *FittedThreshold) Cutoffs() []Cutoff { return slices.Clone(f.cutoffs) }
 func (f *FittedThreshold) WithoutThreshold() (inner estimator.Predictor, threshold float64, ofProbabilities, ok bool) {
 	ok = f.rule.costs == nil && f.labels == nil && f.rule.classes == 2
 	return f.inner, f.rule.found.Value, f.rule.probable, ok
+}
+
+// Refit fits the inner classifier to data and keeps the threshold or the costs.
+func (f *FittedThreshold) Refit(ctx context.Context, spec estimator.Estimator, data datasets.Set) (estimator.Predictor,
+	error) {
+	out := *f
+	var err error
+	if f.labels == nil {
+		data = namedClasses(data, f.classes)
+	}
+	out.wrapper, err = f.refit(ctx, spec, data)
+	return &out, Threshold{}.named(err)
 }
 
 // Outputs returns the outputs of the inner classifier.

@@ -25,6 +25,7 @@ type autoCommand struct {
 	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
 	StartFrom  string   `files:"" placeholder:"RUN" help:"Directory of an earlier run of auto, of other rows: its best candidates are evaluated first."`
+	NoRefit    bool     `help:"Save the model of the training rows. Default: it is fitted again to training and held-out rows after its evaluation."`
 	Exportable bool     `help:"Try only models that bochner export supports."`
 	Seed       uint64   `help:"Seed of all random draws."`
 	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Output directory. Default: runs/NAME of the data."`
@@ -37,8 +38,9 @@ input representations, feature maps and models in rounds: all of them on few row
 features first, the best ones on more rows with more features. The first model is available within seconds; the
 best so far is always saved.
 
-Writes experiment.yaml, which reproduces the chosen model by "bochner run", model.bochner, result.json,
-predictions.csv of the test rows, and leaderboard.csv with all candidates. Ctrl-C ends the search and
+Writes experiment.yaml, which reproduces the chosen model and its scores by "bochner run", model.bochner,
+which is this model fitted to the held-out rows too, result.json, predictions.csv of the test rows, and
+leaderboard.csv with all candidates. Ctrl-C ends the search and
 writes all outputs for the best model so far within two seconds; a second Ctrl-C exits. The same command resumes
 with the full time limit.
 
@@ -57,7 +59,7 @@ func (c autoCommand) Run(s *session) error {
 		ExtraFiles: c.Data[1:],
 		Target:     strings.Join(c.Target, ","), Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
 		Candidates: c.Candidates,
-		Exportable: c.Exportable, StartFrom: c.StartFrom,
+		Exportable: c.Exportable, NoRefit: c.NoRefit, StartFrom: c.StartFrom,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
 		OnWarning: s.warn,
 	})
@@ -114,6 +116,10 @@ func showAuto(out io.Writer, r experiment.Result) {
 	showInputs(out, a)
 	fmt.Fprintln(out)
 	showScores(out, r.Train, r.Test, r.Baselines...)
+	if r.Rows.Fitted > 0 {
+		printf(out, "scores of the model of %d training rows; model.bochner was then fitted to all %d rows\n", r.Rows.Train,
+			r.Rows.Fitted)
+	}
 	showPositive(out, r.Positive)
 	showFindings(out, r.Task, r.Findings)
 	showTestDrift(out, r)
@@ -121,8 +127,8 @@ func showAuto(out io.Writer, r experiment.Result) {
 	for _, w := range r.Warnings {
 		printf(out, "warning: %s\n", w)
 	}
-	printf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total,
-		r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report)
+	printf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f, refit %.1f",
+		r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report, r.Seconds.Refit)
 	if r.Memory > 0 {
 		printf(out, "; peak memory %s", bytesText(r.Memory))
 	}

@@ -67,6 +67,10 @@ func scoreSection(r result.Result) (s section) {
 		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error)%s.", a.Recipe,
 			metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError), less))
 	}
+	if r.Rows.Fitted > 0 {
+		s.Text = append(s.Text, fmt.Sprintf("The scores are those of the model of the %d training rows. model.bochner was "+
+			"then fitted to all %d rows.", r.Rows.Train, r.Rows.Fitted))
+	}
 	if r.Positive != "" {
 		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", r.Positive))
 	}

@@ -79,6 +79,9 @@ type Rows struct {
 	// Judged is the number of training rows in the evenly spaced sample that the training scores are computed
 	// on; 0 means all.
 	Judged int `json:"train_judged,omitempty"`
+	// Fitted is the number of training and held-out rows that the saved model was fitted to after its evaluation;
+	// 0 means the training rows. All scores are those of a model of the training rows.
+	Fitted int `json:"fitted,omitempty"`
 }
 
 // Search is the outcome of a grid search.

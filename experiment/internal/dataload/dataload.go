@@ -26,6 +26,8 @@ type Parts struct {
 	Task        datasets.Task
 	Streamed    bool // whether the rows are read from the file in every pass
 	Warnings    []string
+
+	places []int // of the training and then the test rows, before Split; nil without
 }
 
 // Open opens the data of the spec: a built-in data set, one or two files, or queries to a database

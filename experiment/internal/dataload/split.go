@@ -3,6 +3,7 @@ package dataload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -21,7 +22,7 @@ func (p *Parts) Split(ctx context.Context, spec config.Spec) error {
 		return err
 	}
 	train, test := folds[0].Train, folds[0].Test
-	p.Numbers = test
+	p.Numbers, p.places = test, slices.Concat(train, test)
 	if p.Streamed {
 		all := p.Train
 		if p.Train, err = rowsource.Subset(all, train); err != nil {
@@ -36,6 +37,30 @@ func (p *Parts) Split(ctx context.Context, spec config.Spec) error {
 	}
 	p.Train, p.Test = all.Select(train).Source(), all.Select(test).Source()
 	return nil
+}
+
+// Held reports whether the test rows were taken out of the training rows by Split.
+func (p *Parts) Held() bool { return p.places != nil }
+
+// Rejoined returns the training and test rows in their order before Split.
+func (p *Parts) Rejoined(ctx context.Context) (datasets.Set, error) {
+	train, err := datasets.ReadAll(ctx, p.Train)
+	if err != nil {
+		return train, err
+	}
+	test, err := datasets.ReadAll(ctx, p.Test)
+	if err != nil {
+		return test, err
+	}
+	both, err := datasets.Concat(train, test)
+	if err != nil {
+		return both, err
+	}
+	order := make([]int, len(p.places))
+	for k, place := range p.places {
+		order[place] = k
+	}
+	return both.Select(order), nil
 }
 
 // SkippedRows returns the rows of a file that its source leaves out, and warns of them.
