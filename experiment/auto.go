@@ -48,7 +48,7 @@ type AutoOptions struct {
 	Candidates int       // if not 0, number of candidates instead of a time limit
 	StartFrom  string    // directory of an earlier run, whose best candidates are evaluated first; "" is none
 	Exportable bool      // try only models that [Export] supports
-	NoRefit    bool // save the model of the training rows, without a fit to them and the held-out rows
+	NoRefit    bool      // save the model of the training rows, without a fit to them and the held-out rows
 	Seed       uint64
 	Dir        string // output directory; "" is runs/NAME
 	Force      bool   // overwrite the results of a different run in Dir
