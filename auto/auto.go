@@ -69,6 +69,10 @@ type Options struct {
 	// Exportable excludes recipes whose models cannot be exported as ONNX, Go or Python.
 	Exportable bool
 
+	// Start is the leaderboard of an earlier search, on other rows: the best candidate of each of its best recipes is
+	// evaluated before all others, with the penalty and γ of the grid of this search that are nearest.
+	Start Leaderboard
+
 	// Journal is the path of a file that records each finished trial; "" means none. The same
 	// search resumes from it with a new budget.
 	Journal string
@@ -164,7 +168,7 @@ func (o Options) Check() error {
 				Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
 		}
 	}
-	return errs.Err()
+	return append(errs, o.checkStart()...).Err()
 }
 
 // Fit runs the search and fits the selected pipeline to all rows of data. When the context ends, it

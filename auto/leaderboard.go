@@ -65,7 +65,7 @@ func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
 			names[i] = fmt.Sprintf("%d × %s", times[name], name)
 		}
 	}
-	out.Recipe = "ensemble of " + strings.Join(names, ", ")
+	out.Recipe = ensembleOf + strings.Join(names, ", ")
 	return out
 }
 
@@ -121,12 +121,14 @@ func (r *run) leaderboard() Leaderboard {
 	return out
 }
 
+var leaderboardColumns = []string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds",
+	"chosen", "failed"}
+
 // WriteCSV writes a row for each entry: rank, recipe, parameters, score, std_error, rows,
 // features, seconds, chosen and failed. Parameters are separated by spaces, as on a command line.
 func (l Leaderboard) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds", "chosen",
-		"failed"})
+	out.Write(leaderboardColumns)
 	for _, e := range l {
 		out.Write([]string{
 			strconv.Itoa(e.Rank), e.Recipe, e.Parameters(), number(e.Score), number(e.StdError), strconv.Itoa(e.Rows),

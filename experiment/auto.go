@@ -2,10 +2,12 @@ package experiment
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,6 +46,7 @@ type AutoOptions struct {
 	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
 	Minutes    float64   // time limit
 	Candidates int       // if not 0, number of candidates instead of a time limit
+	StartFrom  string    // directory of an earlier run, whose best candidates are evaluated first; "" is none
 	Exportable bool      // try only models that [Export] supports
 	NoRefit    bool      // save the model of the training rows, without a fit to them and the held-out rows
 	Seed       uint64
@@ -54,6 +57,9 @@ type AutoOptions struct {
 	Progress   Progress          // may be nil
 	OnDecision func(text string) // called with every decision about the data; may be nil
 	Stop       <-chan struct{}   // when closed, the search ends with the best model so far
+
+	start     auto.Leaderboard // of StartFrom
+	startTask string           // its task
 }
 
 // Auto searches for the best model for a data file, or for the data of an experiment file (.yaml).
@@ -84,6 +90,9 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err := o.errs().Err(); err != nil {
 		return Result{}, err
 	}
+	if err := o.readStart(report); err != nil {
+		return Result{}, err
+	}
 	began := time.Now()
 	draft, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
@@ -94,6 +103,36 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	out := newOutputs(spec, true)
 	out.started = began
 	return out.end(ctx, runAuto(ctx, spec, o, report, &known, out))
+}
+
+// readStart reads the leaderboard of StartFrom. The search has the score of that run.
+func (o *AutoOptions) readStart(report func(string)) error {
+	if o.StartFrom == "" {
+		return nil
+	}
+	var board []byte
+	earlier, err := ReadRun(o.StartFrom)
+	if err == nil && earlier.Auto == nil {
+		err = errors.New("its run is not one of bochner auto")
+	}
+	if err == nil && o.Score != "" && o.Score != earlier.Auto.Score {
+		err = fmt.Errorf("score must be that of the run, %s, got %s", earlier.Auto.Score, o.Score)
+	}
+	if err == nil {
+		board, err = os.ReadFile(filepath.Join(o.StartFrom, leaderboardName))
+	}
+	if err == nil {
+		o.startTask, o.Score = earlier.Task, earlier.Auto.Score
+		o.start, err = auto.ReadLeaderboard(bytes.NewReader(board))
+	}
+	if err == nil {
+		err = auto.Options{Candidates: 1, Start: o.start}.Check()
+	}
+	if err != nil {
+		return fmt.Errorf("experiment: cannot start from %s: %w", o.StartFrom, err)
+	}
+	report("starts from the best candidates of " + o.StartFrom)
+	return nil
 }
 
 // runAuto executes the phases of Auto. It saves the model before the evaluation, so that an
@@ -354,6 +393,10 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	if err != nil {
 		return f, nil, err
 	}
+	if options.start != nil && options.startTask != string(data.Task) {
+		return f, nil, fmt.Errorf("experiment: cannot start from %s: the task must be %s, got %s", options.StartFrom,
+			options.startTask, data.Task)
+	}
 	o := auto.NewOptions()
 	o.Budget = time.Duration(options.Minutes * float64(time.Minute))
 	if spent := time.Since(out.started); o.Budget > 2*spent {
@@ -361,7 +404,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
-	o.Exportable = options.Exportable
+	o.Exportable, o.Start = options.Exportable, options.start
 	if options.refits(data) {
 		o.LaterFits = refitCost
 	}
@@ -582,8 +625,11 @@ func scoreComments(found *auto.Result) map[string]string {
 	return out
 }
 
-// writeLeaderboard writes leaderboard.csv.
+// leaderboardName is the name of the file with all candidates.
+const leaderboardName = "leaderboard.csv"
+
+// writeLeaderboard writes the leaderboard.
 func writeLeaderboard(found *auto.Result, o AutoOptions, out *outputs) error {
 	o.Progress.report("write", 0, 0)
-	return out.folder.Write("leaderboard.csv", func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })
+	return out.folder.Write(leaderboardName, func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })
 }

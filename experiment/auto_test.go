@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,71 @@ func again(t *testing.T, dir string) {
 		}
 		if !bytes.Equal(first, second) {
 			t.Errorf("%s differs when the experiment is run", name)
+		}
+	}
+}
+
+// TestAutoStartFrom checks that a search continues from the leaderboard of a run on other rows, and what it cannot
+// start from.
+func TestAutoStartFrom(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	if _, err := experiment.Auto(context.Background(), "houses.csv", few("")); err != nil {
+		t.Fatal(err)
+	}
+	houses(t, "more.csv", 140, nil)
+	o := few("")
+	o.StartFrom = filepath.Join("runs", "houses")
+	result, err := experiment.Auto(context.Background(), "more.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(result.Auto.Decided, "starts from the best candidates of "+o.StartFrom) {
+		t.Errorf("%q", result.Auto.Decided)
+	}
+	board, err := os.ReadFile(filepath.Join(o.StartFrom, "leaderboard.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(filepath.Join("runs", "more", "leaderboard.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result.Auto.Rounds[0]; got.Rows != result.Rows.Train {
+		t.Errorf("%+v", got)
+	}
+	lines := strings.Split(string(board), "\n")
+	at := slices.IndexFunc(lines, func(l string) bool {
+		return strings.HasSuffix(l, ",true,") && !strings.Contains(l, "ensemble")
+	})
+	if chosen := strings.Split(lines[at], ",")[1]; !strings.Contains(string(again), ","+chosen+",") {
+		t.Errorf("%s is not among the first candidates:\n%s", chosen, again)
+	}
+	for _, name := range []string{"damaged", "cut"} {
+		dir := filepath.Join("runs", name)
+		if err := os.CopyFS(dir, os.DirFS(o.StartFrom)); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(board), ",zscores ", ",zsores ")
+		if err := os.WriteFile(filepath.Join(dir, "leaderboard.csv"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join("runs", "cut", "leaderboard.csv")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, score, task, want string }{
+		{"runs/absent", "", "", "cannot start from runs/absent: experiment: runs/absent is not the directory of a finished run"},
+		{"runs/cut", "", "", "cannot start from runs/cut: open runs/cut/leaderboard.csv"},
+		{"runs/damaged", "", "", "did you mean zscores"},
+		{"runs/houses", "mae", "", "cannot start from runs/houses: score must be that of the run, r2, got mae"},
+		{"runs/houses", "", "classification", "cannot start from runs/houses: the task must be regression, got classification"},
+	} {
+		o := few("runs/faulty")
+		o.StartFrom, o.Score, o.Task = c.from, c.score, c.task
+		if _, err := experiment.Auto(context.Background(), "more.csv", o); err == nil ||
+			!strings.Contains(filepath.ToSlash(err.Error()), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }
