@@ -382,7 +382,7 @@ func (r *run) result() *Result {
 		Pipeline: in.spec, Model: in.model, Chosen: r.entryOfEnsemble(in.ensemble, in.scale), Score: r.metric.Name,
 		GreaterIsBetter: r.metric.GreaterIsBetter,
 		Leaderboard:     r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
-		FitSeconds: in.took, Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
+		LaterSeconds: in.later, Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
 	out.Optimism = r.optimism(out.Chosen)

@@ -362,7 +362,8 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
 	o.Exportable = options.Exportable
 	if options.refits(data) {
-		o.LaterFits = refitCost
+		n, _ := data.Test.Dims()
+		o.LaterFits = []int{set.Rows() + n}
 	}
 	o.Preprocessing = pipeline.Sequence(data.spec.Pipeline.Steps)
 	if o.Preprocessing == nil {
@@ -403,10 +404,6 @@ const (
 	writeShare  = 0.03
 	reportShare = 0.1
 )
-
-// refitCost is the expected time of a fit to all rows in units of that to the training rows, which are four fifths of
-// them: the time of a fit grows with the rows to the power of 1 to 2.
-const refitCost = 1.5
 
 // refits reports whether the chosen model is to be fitted to all rows: those of a test file are never added.
 func (o AutoOptions) refits(data *loaded) bool { return !o.NoRefit && data.Held() }
@@ -475,7 +472,8 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, found *auto.Res
 		if late := time.Now().Add(o.limit(reportShare)); until.After(late) {
 			until = late
 		}
-		if before, ok := o.lastRefit(data, found, out); ok && until.After(before) {
+		later := time.Duration(found.LaterSeconds * float64(time.Second))
+		if before := o.end(out).Add(-later); until.After(before) && time.Now().Before(before) {
 			until = before
 		}
 		err = examine(limited, data, f, v, until, Options{Progress: o.Progress}, out)
@@ -485,12 +483,6 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, found *auto.Res
 		return nil
 	}
 	return err
-}
-
-// lastRefit returns when a refit has to start; ok is false if it is too late, or there is none.
-func (o AutoOptions) lastRefit(data *loaded, found *auto.Result, out *outputs) (start time.Time, ok bool) {
-	start = o.end(out).Add(-time.Duration(refitCost * found.FitSeconds * float64(time.Second)))
-	return start, o.refits(data) && o.Candidates == 0 && time.Now().Before(start)
 }
 
 // refitChosen returns the model fitted to all rows, or, with a warning, that of the training rows if the time does not
@@ -504,14 +496,12 @@ func refitChosen(ctx context.Context, data *loaded, found *auto.Result, o AutoOp
 	limited, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
 	if end := o.end(out); !end.IsZero() {
-		limited, cancel = context.WithDeadlineCause(limited, end, errNoTime)
+		limited, cancel = context.WithDeadlineCause(limited, end, errors.New("out of time"))
 		defer cancel()
 	}
 	var model estimator.Predictor
 	err := errors.New("the search was stopped")
-	if _, ok := o.lastRefit(data, found, out); !ok && o.Candidates == 0 {
-		err = errNoTime
-	} else if found.StopReason != auto.StoppedByCaller {
+	if found.StopReason != auto.StoppedByCaller {
 		o.Progress.report("refit", 0, 0)
 		model, out.result.Rows.Fitted, err = refitAll(limited, data, found)
 	}

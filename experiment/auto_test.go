@@ -224,6 +224,10 @@ func TestAutoRefit(t *testing.T) {
 	if got := predicted("all"); got == predicted("some") || got != predicted("whole") {
 		t.Error("the saved model is not that of all rows")
 	}
+	timed := search("timed", func(o *experiment.AutoOptions) { o.Candidates, o.Minutes = 0, 0.1 })
+	if timed.Rows.Fitted != 120 {
+		t.Errorf("fitted to %d rows within a time limit: %q", timed.Rows.Fitted, timed.Warnings)
+	}
 	tested := search("tested", func(o *experiment.AutoOptions) { o.Test = "new.csv" })
 	if tested.Rows.Fitted != 0 {
 		t.Errorf("fitted to %d rows with a test file", tested.Rows.Fitted)
