@@ -386,6 +386,13 @@ func (r *run) result() *Result {
 	}
 	out.Pipeline.Memory = 0
 	out.Optimism = r.optimism(out.Chosen)
+	out.Chosen.Estimate = out.Chosen.Score - out.Optimism
+	at := slices.IndexFunc(out.Leaderboard, func(e Entry) bool {
+		return e.Chosen && (len(in.members) == 1 || e.Recipe == out.Chosen.Recipe)
+	})
+	if at >= 0 {
+		out.Leaderboard[at].Estimate = out.Chosen.Estimate
+	}
 	out.InputRelevance = relevance(in.model)
 	return out
 }

@@ -93,7 +93,7 @@ func TestAuto(t *testing.T) {
 	}
 	rows, err := csv.NewReader(bytes.NewReader(board)).ReadAll()
 	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0],
-		" ") != "rank recipe parameters score std_error rows features seconds chosen failed" {
+		" ") != "rank recipe parameters score std_error rows features seconds chosen failed estimate" {
 		t.Errorf("%d lines in the leaderboard, %v, %v", len(rows), rows[0], err)
 	}
 	again(t, dir)

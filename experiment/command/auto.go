@@ -100,7 +100,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	}
 	with := ""
 	if a.Optimism != 0 {
-		with = fmt.Sprintf(" (%s less %s for the choice of the best)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
+		with = fmt.Sprintf(" (%s less %s, because it is the best of many)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
 	}
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with += ", with"
