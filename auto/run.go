@@ -116,6 +116,7 @@ func (r *run) chooseTable() error {
 	byClass := metricinput.IsClassBalanced(r.metric.Name)
 	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !byClass &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
+	poisson := r.metric.Name == "mean_poisson_deviance" || r.metric.Name == "d2_poisson" // of predictions > 0
 	r.transforms = r.tails()
 	for _, k := range table(task, r.orderedRepresentations()) {
 		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
@@ -131,7 +132,7 @@ func (r *run) chooseTable() error {
 			k.scale.name != "" && !contains[transformer.Standardize](o.Preprocessing),
 			r.data.Cols() < k.inputs, k.mapping.exact() && rows > maxExact,
 			!k.late && rows < maxExactOnly && k.size != "" && !k.sparse() && o.Recipes == nil,
-			k.model.name == "poisson" && !r.counts(), k.balanced && !reweights,
+			k.model.name == "poisson" && !r.counts() && !poisson, poisson && k.model.name != "poisson", k.balanced && !reweights,
 			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
 			scores && !k.probabilities, k.calibrated && !scores,
 			rows > manyRows && r.classes > 2 && k.late && !k.plain() && !scores,

@@ -2,10 +2,12 @@ package experiment
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +41,7 @@ type AutoOptions struct {
 	Time       string    // column by which the rows ascend, for folds in the order of time; "" looks for one
 	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension and the first lines
 	Test       string    // file of test rows; "" holds out a fifth of the rows
-	Task       string    // classification or regression; "" infers it from the target
+	Task       string    // classification, regression or counts; "" infers it from the target
 	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
 	Minutes    float64   // time limit
 	Candidates int       // if not 0, number of candidates instead of a time limit
@@ -53,6 +55,8 @@ type AutoOptions struct {
 	Progress   Progress          // may be nil
 	OnDecision func(text string) // called with every decision about the data; may be nil
 	Stop       <-chan struct{}   // when closed, the search ends with the best model so far
+
+	counts bool // whether Task was counts: regression of integers ≥ 0, by their Poisson deviance
 }
 
 // Auto searches for the best model for a data file, or for the data of an experiment file (.yaml).
@@ -79,6 +83,9 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 		if o.OnDecision != nil {
 			o.OnDecision(text)
 		}
+	}
+	if o.Task == "counts" {
+		o.Task, o.counts, o.Score = string(datasets.Regression), true, cmp.Or(o.Score, "mean_poisson_deviance")
 	}
 	if err := o.errs().Err(); err != nil {
 		return Result{}, err
@@ -352,6 +359,11 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	set, err := datasets.ReadAll(ctx, data.Train)
 	if err != nil {
 		return f, nil, err
+	}
+	at := slices.IndexFunc(set.Y, func(y float64) bool { return !(y >= 0) || y != math.Trunc(y) })
+	if options.counts && at >= 0 {
+		return f, nil, fmt.Errorf("experiment: task counts: the target %s must be integers ≥ 0, got %v; use the task regression",
+			set.Schema.Targets[0].Name, set.Y[at])
 	}
 	o := auto.NewOptions()
 	o.Budget = time.Duration(options.Minutes * float64(time.Minute))

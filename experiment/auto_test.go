@@ -234,6 +234,37 @@ func TestAutoRefit(t *testing.T) {
 	}
 }
 
+// Counts are modeled by Poisson regression and its deviance; other numbers are an error.
+func TestAutoCounts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 1))
+	text := "x,z,visits\n"
+	for range 200 {
+		x, z, count := rng.Float64()*3, rng.NormFloat64(), 0
+		for p := rng.Float64(); p > math.Exp(-math.Exp(x)); count++ {
+			p *= rng.Float64()
+		}
+		text += fmt.Sprintf("%.3f,%.3f,%d\n", x, z, count)
+	}
+	if err := os.WriteFile("visits.csv", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := experiment.AutoOptions{Target: "visits", Task: "counts", Candidates: 8, Dir: "out"}
+	found, err := experiment.Auto(context.Background(), "visits.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Auto.Score != "mean_poisson_deviance" || !strings.Contains(found.Auto.Recipe, "poisson") ||
+		!(found.Test["d2_poisson"] > 0.5) {
+		t.Errorf("%s by %s: %v", found.Auto.Recipe, found.Auto.Score, found.Test)
+	}
+	o.Target, o.Dir = "z", "other"
+	if _, err := experiment.Auto(context.Background(), "visits.csv", o); err == nil ||
+		!strings.Contains(err.Error(), "must be integers ≥ 0") {
+		t.Errorf("negative fractions: %v", err)
+	}
+}
+
 // A repeated call resumes from the journal, a different one is rejected without force, and a
 // stopped search writes all outputs.
 func TestAutoAgain(t *testing.T) {

@@ -21,7 +21,7 @@ type autoCommand struct {
 	Minutes    float64  `default:"1" help:"Time limit of the whole command."`
 	Candidates int      `help:"Number of candidates instead of a time limit, for reproducible results."`
 	Test       string   `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
-	Task       string   `enum:",classification,regression,clustering,anomaly,multilabel" default:"" help:"classification or regression. Default: inferred from the target."`
+	Task       string   `enum:",classification,regression,counts,clustering,anomaly,multilabel" default:"" help:"classification, regression, or counts: integers from 0 on, by their Poisson deviance. Default: inferred from the target."`
 	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
 	NoRefit    bool     `help:"Save the model of the training rows. Default: it is fitted again to training and held-out rows after its evaluation."`
