@@ -3,10 +3,12 @@ package experiment
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,7 +44,7 @@ type AutoOptions struct {
 	Time       string    // column by which the rows ascend, for folds in the order of time; "" looks for one
 	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension and the first lines
 	Test       string    // file of test rows; "" holds out a fifth of the rows
-	Task       string    // classification or regression; "" infers it from the target
+	Task       string    // classification, regression or counts; "" infers it from the target
 	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
 	Minutes    float64   // time limit
 	Candidates int       // if not 0, number of candidates instead of a time limit
@@ -60,6 +62,7 @@ type AutoOptions struct {
 
 	start     auto.Leaderboard // of StartFrom
 	startTask string           // its task
+	counts    bool             // whether Task was counts: regression of integers ≥ 0, by their Poisson deviance
 }
 
 // Auto searches for the best model for a data file, or for the data of an experiment file (.yaml).
@@ -86,6 +89,9 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 		if o.OnDecision != nil {
 			o.OnDecision(text)
 		}
+	}
+	if o.Task == "counts" {
+		o.Task, o.counts, o.Score = string(datasets.Regression), true, cmp.Or(o.Score, "mean_poisson_deviance")
 	}
 	if err := o.errs().Err(); err != nil {
 		return Result{}, err
@@ -397,6 +403,11 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 		return f, nil, fmt.Errorf("experiment: cannot start from %s: the task must be %s, got %s", options.StartFrom,
 			options.startTask, data.Task)
 	}
+	at := slices.IndexFunc(set.Y, func(y float64) bool { return !(y >= 0) || y != math.Trunc(y) })
+	if options.counts && at >= 0 {
+		return f, nil, fmt.Errorf("experiment: task counts: the target %s must be integers ≥ 0, got %v; use the task regression",
+			set.Schema.Targets[0].Name, set.Y[at])
+	}
 	o := auto.NewOptions()
 	o.Budget = time.Duration(options.Minutes * float64(time.Minute))
 	if spent := time.Since(out.started); o.Budget > 2*spent {
@@ -406,7 +417,8 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
 	o.Exportable, o.Start = options.Exportable, options.start
 	if options.refits(data) {
-		o.LaterFits = refitCost
+		n, _ := data.Test.Dims()
+		o.LaterFits = []int{set.Rows() + n}
 	}
 	o.Preprocessing = pipeline.Sequence(data.spec.Pipeline.Steps)
 	if o.Preprocessing == nil {
@@ -447,10 +459,6 @@ const (
 	writeShare  = 0.03
 	reportShare = 0.1
 )
-
-// refitCost is the expected time of a fit to all rows in units of that to the training rows, which are four fifths of
-// them: the time of a fit grows with the rows to the power of 1 to 2.
-const refitCost = 1.5
 
 // refits reports whether the chosen model is to be fitted to all rows: those of a test file are never added.
 func (o AutoOptions) refits(data *loaded) bool { return !o.NoRefit && data.Held() }
@@ -519,7 +527,8 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, found *auto.Res
 		if late := time.Now().Add(o.limit(reportShare)); until.After(late) {
 			until = late
 		}
-		if before, ok := o.lastRefit(data, found, out); ok && until.After(before) {
+		later := time.Duration(found.LaterSeconds * float64(time.Second))
+		if before := o.end(out).Add(-later); until.After(before) && time.Now().Before(before) {
 			until = before
 		}
 		err = examine(limited, data, f, v, until, Options{Progress: o.Progress}, out)
@@ -529,12 +538,6 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, found *auto.Res
 		return nil
 	}
 	return err
-}
-
-// lastRefit returns when a refit has to start; ok is false if it is too late, or there is none.
-func (o AutoOptions) lastRefit(data *loaded, found *auto.Result, out *outputs) (start time.Time, ok bool) {
-	start = o.end(out).Add(-time.Duration(refitCost * found.FitSeconds * float64(time.Second)))
-	return start, o.refits(data) && o.Candidates == 0 && time.Now().Before(start)
 }
 
 // refitChosen returns the model fitted to all rows, or, with a warning, that of the training rows if the time does not
@@ -548,14 +551,12 @@ func refitChosen(ctx context.Context, data *loaded, found *auto.Result, o AutoOp
 	limited, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
 	if end := o.end(out); !end.IsZero() {
-		limited, cancel = context.WithDeadlineCause(limited, end, errNoTime)
+		limited, cancel = context.WithDeadlineCause(limited, end, errors.New("out of time"))
 		defer cancel()
 	}
 	var model estimator.Predictor
 	err := errors.New("the search was stopped")
-	if _, ok := o.lastRefit(data, found, out); !ok && o.Candidates == 0 {
-		err = errNoTime
-	} else if found.StopReason != auto.StoppedByCaller {
+	if found.StopReason != auto.StoppedByCaller {
 		o.Progress.report("refit", 0, 0)
 		model, out.result.Rows.Fitted, err = refitAll(limited, data, found)
 	}

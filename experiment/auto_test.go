@@ -94,7 +94,7 @@ func TestAuto(t *testing.T) {
 	}
 	rows, err := csv.NewReader(bytes.NewReader(board)).ReadAll()
 	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0],
-		" ") != "rank recipe parameters score std_error rows features seconds chosen failed" {
+		" ") != "rank recipe parameters score std_error rows features seconds chosen failed estimate" {
 		t.Errorf("%d lines in the leaderboard, %v, %v", len(rows), rows[0], err)
 	}
 	again(t, dir)
@@ -290,9 +290,44 @@ func TestAutoRefit(t *testing.T) {
 	if got := predicted("all"); got == predicted("some") || got != predicted("whole") {
 		t.Error("the saved model is not that of all rows")
 	}
+	timed := search("timed", func(o *experiment.AutoOptions) { o.Candidates, o.Minutes = 0, 0.1 })
+	if timed.Rows.Fitted != 120 {
+		t.Errorf("fitted to %d rows within a time limit: %q", timed.Rows.Fitted, timed.Warnings)
+	}
 	tested := search("tested", func(o *experiment.AutoOptions) { o.Test = "new.csv" })
 	if tested.Rows.Fitted != 0 {
 		t.Errorf("fitted to %d rows with a test file", tested.Rows.Fitted)
+	}
+}
+
+// Counts are modeled by Poisson regression and its deviance; other numbers are an error.
+func TestAutoCounts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 1))
+	text := "x,z,visits\n"
+	for range 200 {
+		x, z, count := rng.Float64()*3, rng.NormFloat64(), 0
+		for p := rng.Float64(); p > math.Exp(-math.Exp(x)); count++ {
+			p *= rng.Float64()
+		}
+		text += fmt.Sprintf("%.3f,%.3f,%d\n", x, z, count)
+	}
+	if err := os.WriteFile("visits.csv", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := experiment.AutoOptions{Target: "visits", Task: "counts", Candidates: 8, Dir: "out"}
+	found, err := experiment.Auto(context.Background(), "visits.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Auto.Score != "mean_poisson_deviance" || !strings.Contains(found.Auto.Recipe, "poisson") ||
+		!(found.Test["d2_poisson"] > 0.5) {
+		t.Errorf("%s by %s: %v", found.Auto.Recipe, found.Auto.Score, found.Test)
+	}
+	o.Target, o.Dir = "z", "other"
+	if _, err := experiment.Auto(context.Background(), "visits.csv", o); err == nil ||
+		!strings.Contains(err.Error(), "must be integers ≥ 0") {
+		t.Errorf("negative fractions: %v", err)
 	}
 }
 

@@ -21,7 +21,7 @@ type autoCommand struct {
 	Minutes    float64  `default:"1" help:"Time limit of the whole command."`
 	Candidates int      `help:"Number of candidates instead of a time limit, for reproducible results."`
 	Test       string   `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
-	Task       string   `enum:",classification,regression,clustering,anomaly,multilabel" default:"" help:"classification or regression. Default: inferred from the target."`
+	Task       string   `enum:",classification,regression,counts,clustering,anomaly,multilabel" default:"" help:"classification, regression, or counts: integers from 0 on, by their Poisson deviance. Default: inferred from the target."`
 	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
 	StartFrom  string   `files:"" placeholder:"RUN" help:"Directory of an earlier run of auto, of other rows: its best candidates are evaluated first."`
@@ -101,7 +101,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	}
 	with := ""
 	if a.Optimism != 0 {
-		with = fmt.Sprintf(" (%s less %s for the choice of the best)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
+		with = fmt.Sprintf(" (%s less %s, because it is the best of many)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
 	}
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with += ", with"
