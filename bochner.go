@@ -5,11 +5,12 @@
 // This package has what most programs need. [Load] reads a file, and [datasets.FromStructs] takes rows
 // that a program has; [KernelMachine] proposes a pipeline, [Fit] fits it, [CrossValidate] scores it,
 // [Search] selects its parameters by cross-validation, and [Open] loads a model that
-// [modelfile.Model.Save] wrote. [NewModel] makes the model of any other fit. A model predicts rows given as structs or as named values:
+// [modelfile.Model.Save] wrote; [OpenWatched] follows the file. [NewModel] makes the model of any other fit. A model
+// predicts rows given as structs or as named values:
 //
 //	flats, err := bochner.Load(ctx, "flats.csv", "rent")
 //	model, err := bochner.Fit(ctx, bochner.KernelMachine(flats), flats)
-//	rents, err := model.PredictRows(ctx, []map[string]any{{"size": 62, "district": "harbour"}})
+//	rent, err := model.PredictRow(ctx, map[string]any{"size": 62, "district": "harbour"})
 //
 // # Specs and fitted values
 //
@@ -113,8 +114,18 @@ func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*mo
 	return NewModel(ctx, fitted, data.Source())
 }
 
-// NewModel returns the complete model of any fit: of [pipeline.Pipeline.FitSource], of a
-// [gridsearch.Search] or an automatic search with its own folds or a stream. rows are the training
+// FitSource is [Fit] over a stream of blocks, such as a file larger than memory. It reads the rows once more for the
+// Profile.
+func FitSource(ctx context.Context, machine pipeline.Pipeline, rows datasets.Source) (*modelfile.Model, error) {
+	fitted, err := machine.FitSource(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	return NewModel(ctx, fitted, rows)
+}
+
+// NewModel returns the complete model of any other fit: of a [gridsearch.Search] or an automatic search with its own
+// folds or a stream. rows are the training
 // rows, which it reads once for the Profile of the model: explanations of the server and drift
 // reports require it. fitted is a fitted pipeline or the result of a search over pipelines.
 //

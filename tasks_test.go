@@ -2,6 +2,7 @@ package bochner_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner"
+	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
@@ -121,6 +123,35 @@ func Example_validation() {
 	// 64    0.9289  0.8520
 	// 128   0.9559  0.9253
 	// 0.67
+}
+
+// A metric of the program scores cross-validations, searches and package auto.
+func Example_metric() {
+	flats, err := bochner.Load(ctx, "examples/flats.csv", "rent")
+	check(err)
+	check(metrics.Register(metrics.Metric{Name: "within_tenth", Task: datasets.Regression, GreaterIsBetter: true,
+		Doc: "share of predictions within 10 % of the true value",
+		Func: func(in metrics.Input) (float64, error) {
+			within := 0.0
+			for i, y := range in.YTrue {
+				if math.Abs(in.YPred[i]-y) <= 0.1*math.Abs(y) {
+					within++
+				}
+			}
+			return within / float64(len(in.YTrue)), nil // in.Weights are nil here
+		}}))
+
+	v := bochner.Validation{Score: "within_tenth", Scores: []string{"r2"}}
+	scores, err := bochner.CrossValidate(ctx, bochner.KernelMachine(flats), flats, v)
+	check(err)
+	options := auto.NewOptions()
+	options.Candidates, options.Score = 16, "within_tenth"
+	found, err := auto.Fit(ctx, flats, options)
+	check(err)
+	fmt.Printf("%v\nauto: %s, better: %t\n", scores, found.Score, found.Chosen.Score > scores.Mean)
+	// Output:
+	// within_tenth 0.775 ± 0.054, r2 0.9253 ± 0.018
+	// auto: within_tenth, better: true
 }
 
 // Coefficients have the names of the features.

@@ -24,12 +24,15 @@ import (
 type Validation struct {
 	// Score is the name of a metric, see [metrics.Names]; "" means accuracy for classes, f1_micro for
 	// labels, r2 for numeric targets.
-	Score string
-	Folds int    // number of folds; 0 means 5
-	Seed  uint64 // seed of the folds
+	Score  string
+	Scores []string // names of additional metrics to compute, see [gridsearch.Summary.OtherScores]
+	Folds  int      // number of folds; 0 means 5
+	Seed   uint64   // seed of the folds
 
 	// Splitter makes other folds, such as those of time series; nil means the folds above.
 	Splitter datasets.Splitter
+	// Progress is called after each fit, never concurrently; nil means no calls. [LearningCurve] ignores it, and Scores.
+	Progress func(gridsearch.Progress)
 }
 
 // splitter returns the splitter of the rows of data.
@@ -50,7 +53,7 @@ func (v Validation) splitter(machine estimator.Estimator, data datasets.Set) dat
 // search returns the search over axes.
 func (v Validation) search(machine estimator.Estimator, data datasets.Set, axes ...gridsearch.Axis) gridsearch.Search {
 	s := gridsearch.NewSearch(machine, axes...)
-	s.Score, s.Splitter = v.Score, v.splitter(machine, data)
+	s.Score, s.Scores, s.Splitter, s.Progress = v.Score, v.Scores, v.splitter(machine, data), v.Progress
 	return s
 }
 

@@ -53,6 +53,16 @@ func TestValidation(t *testing.T) {
 	if math.Abs(sum/4-scores.Mean) > 1e-12 || scores.Name != "balanced_accuracy" {
 		t.Errorf("%v, want %v", scores, sum/4)
 	}
+	fits := 0
+	v.Scores, v.Progress = []string{"accuracy", "log_loss"}, func(gridsearch.Progress) { fits++ }
+	more, err := bochner.CrossValidate(ctx, machine, iris, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fits != 5 || more.Mean != scores.Mean || len(more.OtherScores) != 2 || more.OtherScores[1].Name != "log_loss" ||
+		!strings.Contains(more.String(), ", accuracy 0.9") {
+		t.Errorf("%d calls, %v", fits, more)
+	}
 	curve, err := bochner.LearningCurve(ctx, machine, iris, v)
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
@@ -72,33 +73,13 @@ type Options struct {
 	// search resumes from it with a new budget.
 	Journal string
 
-	Memory   int64           // memory limit of fits in bytes; 0 means half of the available memory
-	Progress func(Progress)  // called during the search, never concurrently; nil means no calls
-	Stop     <-chan struct{} // closing it ends the search with the best model so far
+	Memory   int64                     // memory limit of fits in bytes; 0 means half of the available memory
+	Progress func(gridsearch.Progress) // called during the search, never concurrently; nil means no calls
+	Stop     <-chan struct{}           // closing it ends the search with the best model so far
 }
 
 // NewOptions returns the options of a search of one minute.
 func NewOptions() Options { return Options{Budget: time.Minute} }
-
-// Phase is a phase of a search.
-type Phase string
-
-// Values of [Phase].
-const (
-	PhaseSearch   Phase = "search"
-	PhaseRefit    Phase = "refit"
-	PhaseEnsemble Phase = "ensemble"
-)
-
-// Progress describes the progress of a search.
-type Progress struct {
-	Phase      Phase         // current phase
-	Tried      int           // number of evaluated candidates
-	Candidates int           // maximum number of candidates; 0 with a time budget
-	Elapsed    time.Duration // time since the start
-	Budget     time.Duration // time budget; 0 with a number of candidates
-	Best       Entry         // best entry so far; its Recipe is "" before the first
-}
 
 // Result is the result of a search.
 type Result struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -154,8 +155,8 @@ func TestJournal(t *testing.T) {
 	trials := map[int]bool{}
 	for k := range 2 {
 		ctx, cancel := context.WithCancelCause(context.Background())
-		o.Progress = func(p auto.Progress) {
-			if trials[p.Tried] = true; p.Tried >= 10*(k+1) {
+		o.Progress = func(p gridsearch.Progress) {
+			if trials[p.Done] = true; p.Done >= 10*(k+1) {
 				cancel(errors.New("enough"))
 			}
 		}
@@ -189,8 +190,8 @@ func TestStop(t *testing.T) {
 		o := counted(200)
 		o.Stop = stop
 		closed := false
-		o.Progress = func(p auto.Progress) {
-			if p.Tried >= after && p.Phase == "search" && p.Best.Recipe != "" && !closed {
+		o.Progress = func(p gridsearch.Progress) {
+			if p.Done >= after && p.Phase == "search" && p.Settings != "" && !closed {
 				closed = true
 				close(stop)
 			}

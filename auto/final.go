@@ -45,9 +45,9 @@ func (r *run) scaled(p point, scale float64) point {
 // fit fits an ensemble to the first rows of the order (all if there are fewer), with wider maps, and stores it as the
 // current model. It is canceled at a deadline, in seconds since the start; iterations stop earlier.
 func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, until float64) error {
-	phase := PhaseRefit
+	phase := "refit"
 	if len(e.members) > 1 {
-		phase = PhaseEnsemble
+		phase = "ensemble"
 	}
 	r.report(phase)
 	sum, later := 0.0, 0.0
@@ -98,7 +98,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	out.took = time.Since(began).Seconds()
 	out.later = out.took * later / sum
 	r.incumbent = &out
-	r.report(PhaseSearch)
+	r.report("search")
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/internal/learning/preprocessing"
 	"github.com/bochner-ml/bochner/internal/learning/searchloop"
@@ -362,16 +363,18 @@ func (r *run) updateBest(out []scored) {
 }
 
 // report passes the progress to the callback.
-func (r *run) report(phase Phase) {
+func (r *run) report(phase string) {
 	if r.options.Progress == nil {
 		return
 	}
-	p := Progress{Phase: phase, Tried: r.tried, Candidates: r.options.Candidates, Elapsed: time.Since(r.began)}
+	p := gridsearch.Progress{Phase: phase, Done: r.tried, Total: r.options.Candidates, Scored: r.tried, Candidate: -1,
+		Score: math.NaN(), Best: math.NaN(), Metric: r.metric.Name, Elapsed: time.Since(r.began)}
 	if r.timed() {
 		p.Budget = r.options.Budget
 	}
-	if r.leader.Scores != nil {
-		p.Best = r.entryOf(r.leader)
+	if best := r.leader; best.Scores != nil {
+		e := r.entryOf(best)
+		p.Best, p.Folds, p.Settings = e.Score, len(best.Scores), e.Recipe+" "+e.Parameters()
 	}
 	r.options.Progress(p)
 }

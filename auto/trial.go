@@ -118,7 +118,7 @@ func (t *trial) record(i, fold int, o batch.Outcome) error {
 		out.Failed = fmt.Sprintf("fold %d: %v", fold, t.rows.Locate(o.Err, 0))
 	}
 	out.Output.Put(o.Prediction, len(t.tests), func(k int) int { return t.starts[fold] + k })
-	t.report(PhaseSearch)
+	t.report("search")
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/matrices"
 )
 
@@ -147,6 +149,26 @@ func (s Set) CheckFinite() error {
 		}
 	}
 	return nil
+}
+
+// CheckInput returns an error unless a fitted step or model can use X: the error of an ended context, no rows, another
+// number of columns than width, a column of text, or the first entry that is not finite. Transform and Predict of custom
+// steps and models call it: its errors are those that the conformance suites require. Predict of no rows returns no
+// values instead.
+func CheckInput(ctx context.Context, X mat.Matrix, width int) error {
+	if err := ctxerr.Check(ctx); err != nil {
+		return err
+	}
+	rows, columns := (Set{X: X}).Rows(), (Set{X: X}).Cols()
+	switch m := textrows.Of(X); {
+	case rows == 0:
+		return fmt.Errorf("no rows: %w", ErrEmpty)
+	case columns != width:
+		return fmt.Errorf("%d columns at fit, %d now", width, columns)
+	case m != nil:
+		return fmt.Errorf("column %d must be numeric, got text; encode it with tfidf first, or drop it", m.TextColumns()[0])
+	}
+	return Set{X: X}.CheckFinite()
 }
 
 // ErrMissing is wrapped by errors about missing values where none are allowed.

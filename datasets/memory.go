@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/big"
@@ -149,9 +150,10 @@ func sortedNames(names []string) []string {
 // Columns have the names of the fields. A tag sets another name and options after a comma:
 // categorical, numeric, text, target, weight, group.
 //
-// target names the column to predict; "" means the column with the option target, or none. Strings,
-// bools and at most [MaxInferredClasses] different integers are classes; other targets are numeric,
-// as is a target with the option numeric.
+// target names the column to predict; "" means the column with the option target, or none. Its kind follows from the
+// tag or the type: classes with the option categorical and for strings and bools, numeric with the option numeric and
+// for fractions. Only integers without an option depend on the values: at most [MaxInferredClasses] different ones are
+// classes.
 //
 // It returns an error that joins one for each invalid field or value. [modelfile.Model.PredictRows]
 // takes structs of the same type.
@@ -169,6 +171,20 @@ func FromStructs(rows any, target string) (Set, error) {
 		}
 	}
 	return b.set(target)
+}
+
+// FromSeq is [FromStructs] for the rows of an iterator, such as those of a database cursor. It ends with the first error
+// of the iterator. Programs that interpret Go, such as gophernotes, lack generic functions: they collect a slice for
+// FromStructs.
+func FromSeq[T any](rows iter.Seq2[T, error], target string) (Set, error) {
+	var list []T
+	for row, err := range rows {
+		if err != nil {
+			return Set{}, fmt.Errorf("datasets: row %d: %w", len(list), err)
+		}
+		list = append(list, row)
+	}
+	return FromStructs(list, target)
 }
 
 // FromMaps returns rows of values by column name as a set, with the columns in the order of their

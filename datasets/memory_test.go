@@ -1,12 +1,16 @@
 package datasets_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/matrices"
 )
 
 type address struct {
@@ -269,5 +274,116 @@ func TestTimesAreUTC(t *testing.T) {
 	set, err := datasets.FromSlices(map[string]any{"at": []time.Time{time.Date(2024, 4, 1, 0, 30, 0, 0, berlin)}}, "")
 	if err != nil || !slices.Equal(mat.Row(nil, 0, set.X), []float64{2024, 3, 31, 7, 22}) {
 		t.Errorf("%v, %v", set.X, err)
+	}
+}
+
+// The kind of a target follows from its tag or type, whether 3 or 12 values occur; only plain integers depend on them.
+func TestTargetKind(t *testing.T) {
+	type rated struct {
+		X     float64
+		Stars int `bochner:",categorical"`
+	}
+	type counted struct {
+		X     float64
+		Stars int `bochner:",numeric"`
+	}
+	type real struct{ X, Stars float64 }
+	type named struct {
+		X     float64
+		Stars string
+	}
+	type plain struct {
+		X     float64
+		Stars int
+	}
+	for _, different := range []int{3, 12} {
+		var a []rated
+		var b []counted
+		var c []real
+		var d []named
+		var e []plain
+		for i := range 24 {
+			x, stars := float64(i), i%different
+			a, b, c = append(a, rated{x, stars}), append(b, counted{x, stars}), append(c, real{x, float64(stars)})
+			d, e = append(d, named{x, strconv.Itoa(stars)}), append(e, plain{x, stars})
+		}
+		for _, rows := range []struct {
+			list    any
+			classes bool
+		}{{a, true}, {b, false}, {c, false}, {d, true}, {e, different <= datasets.MaxInferredClasses}} {
+			set, err := datasets.FromStructs(rows.list, "Stars")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			if rows.classes {
+				want = different
+			}
+			if got := len(set.Schema.Classes()); got != want {
+				t.Errorf("%T with %d values: %d classes", rows.list, different, got)
+			}
+		}
+	}
+}
+
+// FromSeq reads the rows of an iterator until its first error.
+func TestFromSeq(t *testing.T) {
+	type flat struct{ Size, Rent float64 }
+	rows := []flat{{50, 500}, {70, 710}, {90, 880}}
+	broken := errors.New("connection lost")
+	seq := func(end error) iter.Seq2[flat, error] {
+		return func(yield func(flat, error) bool) {
+			for _, row := range rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if end != nil && yield(flat{}, end) {
+				t.Error("FromSeq continues after an error")
+			}
+		}
+	}
+	got, err := datasets.FromSeq(seq(nil), "Rent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := datasets.FromStructs(rows, "Rent")
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v, %v", got, want, err)
+	}
+	if _, err := datasets.FromSeq(seq(broken), "Rent"); !errors.Is(err, broken) || !strings.Contains(err.Error(), "row 3") {
+		t.Error(err)
+	}
+}
+
+// CheckInput returns the errors of inputs that a fitted step cannot use.
+func TestCheckInput(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	bad := mat.NewDense(2, 3, []float64{1, 2, 3, 4, math.NaN(), 6})
+	text, err := datasets.New(mat.NewDense(2, 2, nil)).WithText("words", []string{"a b", "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ctx  context.Context
+		X    mat.Matrix
+		want string
+		is   error
+	}{
+		{context.Background(), mat.NewDense(2, 3, nil), "", nil},
+		{ended, mat.NewDense(2, 3, nil), "canceled", context.Canceled},
+		{context.Background(), nil, "no rows", datasets.ErrEmpty},
+		{context.Background(), &mat.Dense{}, "no rows", datasets.ErrEmpty},
+		{context.Background(), mat.NewDense(2, 4, nil), "3 columns at fit, 4 now", nil},
+		{context.Background(), text.X, "column 2 must be numeric, got text", nil},
+		{context.Background(), bad, "row 1", datasets.ErrMissing},
+		{context.Background(), matrices.CSRFromDense(bad), "row 1", datasets.ErrMissing},
+	} {
+		err := datasets.CheckInput(c.ctx, c.X, 3)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) ||
+			c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("want %q, got %v", c.want, err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -329,5 +330,85 @@ func TestPicturesDoNotDependOnFonts(t *testing.T) {
 				t.Errorf("%s: %s has no length of its own", name, element)
 			}
 		}
+	}
+}
+
+var quotedMessage = regexp.MustCompile("(?m)^\\| `([^\n|]+)` \\|")
+
+// TestMessages checks that the messages of troubleshooting.md are those of the command or of its source.
+func TestMessages(t *testing.T) {
+	page, err := os.ReadFile("troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := os.ReadFile("../experiment/command/testdata/messages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Split(string(messages), "\n")
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		known = append(known, strings.Split(string(text), "\n")...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := quotedMessage.FindAllStringSubmatch(string(page), -1)
+	for _, m := range quoted {
+		parts := strings.Split(m[1], "…")
+		if !slices.ContainsFunc(known, func(line string) bool {
+			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
+		}) {
+			t.Errorf("no message contains %q", m[1])
+		}
+	}
+	if len(quoted) < 30 {
+		t.Errorf("only %d messages found: the pattern is wrong", len(quoted))
+	}
+}
+
+// glossaryTerms are terms that each page links to the glossary at their first use in prose.
+var glossaryTerms = []string{"kernels?", "(?:random )?features?", "γ", "D", "[Rr]idge", "folds?", "[Cc]onformal", "PSI",
+	"Gram matri(?:x|ces)"}
+
+var (
+	notProse = regexp.MustCompile("(?ms)^```.*?^```$|^(?:#|    |\\||<|!\\[)[^\n]*$|`[^`\n]*`|\\]\\([^)]*\\)")
+	inLink   = regexp.MustCompile(`\[[^\]]*\]§`)
+)
+
+// TestGlossaryLinks checks that pages link terms to the glossary at their first use.
+func TestGlossaryLinks(t *testing.T) {
+	links := 0
+	for page, text := range pages(t) {
+		if !strings.HasPrefix(page, "docs/") || slices.Contains([]string{"docs/glossary.md", "docs/reference.md",
+			"docs/paper.md", "docs/benchmarks.md"}, page) {
+			continue
+		}
+		text = strings.ReplaceAll(text, "](glossary.md)", "]†")
+		text = notProse.ReplaceAllStringFunc(text, func(s string) string {
+			if strings.HasPrefix(s, "](") {
+				return "]§"
+			}
+			return "\n"
+		})
+		text = inLink.ReplaceAllString(text, "")
+		for _, term := range glossaryTerms {
+			first := regexp.MustCompile(`(?:^|[^\p{L}\p{N}_-])(` + term + `)(?:[^\p{L}\p{N}_-]|$)`).FindStringSubmatchIndex(text)
+			if first == nil {
+				continue
+			}
+			links++
+			if !strings.HasPrefix(text[first[3]:], "]†") {
+				t.Errorf("%s: the first %q is not linked to the glossary: …%s", page, text[first[2]:first[3]],
+					strings.ReplaceAll(text[first[2]:min(first[3]+40, len(text))], "\n", " "))
+			}
+		}
+	}
+	if links < 60 {
+		t.Errorf("only %d terms found: the pattern is wrong", links)
 	}
 }

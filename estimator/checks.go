@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
 )
@@ -61,18 +60,10 @@ func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, erro
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	if _, d := X.Dims(); d != width {
-		return nil, fmt.Errorf("estimator: X has %[2]d columns, but the model was fitted with %[1]d columns", width, d)
-	}
-	if m := textrows.Of(X); m != nil {
-		return nil, fmt.Errorf("estimator: column %d must be numeric, got text; encode it with tfidf first, or drop it",
-			m.TextColumns()[0])
-	}
-	X = design.Native(X)
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, width); err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
-	return X, nil
+	return design.Native(X), nil
 }
 
 // scoresOf returns the matrix of rows × outputs that score writes for the rows of X.

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
 	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -383,12 +384,12 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	o.TimeOrdered = data.spec.TimeOrdered()
 	o.Journal = filepath.Join(data.spec.Output.Dir, autoJournal)
-	o.Progress = func(p auto.Progress) {
-		done, total := p.Tried, p.Candidates
+	o.Progress = func(p gridsearch.Progress) {
+		done, total := p.Done, p.Total
 		if total == 0 {
 			done, total = int(p.Elapsed.Seconds()), int(p.Budget.Seconds())
 		}
-		options.Progress.report(string(p.Phase), min(done, total), total)
+		options.Progress.report(p.Phase, min(done, total), total)
 	}
 	if found, err = auto.Fit(ctx, set, o); err != nil {
 		if errors.Is(err, auto.ErrOtherSearch) {

@@ -133,7 +133,7 @@ func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Streamed = s.Data.Dataset == "" && dataload.Streams(s, p.Train)
+	p.Streamed = s.Data.Dataset == "" && dataload.Streams(ctx, s, p.Train)
 	memory := s.Data.Dataset == "" && !p.Streamed // not in memory yet, and needed in memory
 	report := func(done, total int) { o.Progress.report("load", done, total) }
 	if memory {

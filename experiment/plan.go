@@ -69,7 +69,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	}
 	p := Plan{
 		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(),
-		Stream:     dataload.Streams(spec, parts.Train),
+		Stream:     dataload.Streams(ctx, spec, parts.Train),
 		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{}, Unknown: []string{},
 		Warnings: append([]string{}, parts.Warnings...),
 	}

@@ -137,10 +137,11 @@ func (s *Search) Params(l *param.List) {
 	l.OptionalChild("strategy", &s.Strategy)
 }
 
-// Progress describes the progress of a search.
+// Progress describes the progress of a search, also of one of package auto, which counts candidates instead of fits.
 type Progress struct {
-	Done, Total int     // number of fits, including those from the journal
-	Candidate   int     // the candidate of the last fit; -1 before the first fit
+	Phase       string  // "search"; in package auto also "refit" and "ensemble"
+	Done, Total int     // number of fits, including those from the journal; Total is 0 where only the time is limited
+	Candidate   int     // the candidate of the last fit; -1 before the first fit, and in package auto
 	Fold        int     // its fold
 	Score       float64 // its score; NaN if it failed
 	Failed      string  // why it failed, else ""
@@ -150,8 +151,10 @@ type Progress struct {
 	Scored   int
 	Folds    int // number of folds in Best
 	Best     float64
-	Settings string // "rff.gamma=0.1 ridge.alpha=1"
+	Settings string // "rff.gamma=0.1 ridge.alpha=1", in package auto after the recipe
 	Metric   string
+
+	Elapsed, Budget time.Duration // time since the start, and its limit, 0 for none
 }
 
 // Check returns all errors of the search as [param.FieldErrors] with the paths of the axes: invalid

@@ -60,12 +60,11 @@ func (r Round) Best() Candidate {
 
 // Candidate is a point of the grid with its scores.
 type Candidate struct {
-	Settings    []param.Setting // one for each axis
-	Summary                     // of the deciding metric
-	OtherScores []Summary       // additional scores
-	Rank        int             // 1 for the best mean, equal for equal means; failed candidates share the last rank
-	Seconds     float64         // mean time of a fit over the folds
-	Failed      string          // first reason for a missing score, or ""
+	Settings []param.Setting // one for each axis
+	Summary                  // of the deciding metric
+	Rank     int             // 1 for the best mean, equal for equal means; failed candidates share the last rank
+	Seconds  float64         // mean time of a fit over the folds
+	Failed   string          // first reason for a missing score, or ""
 
 	// Err is the error of Failed, nil if it was read from a journal. A panic in the fit is a
 	// [datasets.PanicError] with its stack.
@@ -78,13 +77,21 @@ type Summary struct {
 	Folds []float64 // scores, NaN where a fold has none
 	Mean  float64   // plain mean over folds, NaN where a fold has none
 	Std   float64   // standard deviation over folds, divided by their number
+
+	OtherScores []Summary // of the additional metrics
 }
 
 // Best returns the candidate that the refit rule chooses.
 func (r *Result) Best() Candidate { return r.Candidates[r.BestIndex] }
 
-// String returns the name of the metric, the mean and the standard deviation.
-func (s Summary) String() string { return fmt.Sprintf("%s %.4g ± %.2g", s.Name, s.Mean, s.Std) }
+// String returns the name of each metric, the mean and the standard deviation.
+func (s Summary) String() string {
+	out := fmt.Sprintf("%s %.4g ± %.2g", s.Name, s.Mean, s.Std)
+	for _, other := range s.OtherScores {
+		out += ", " + other.String()
+	}
+	return out
+}
 
 // String returns the settings on one line: "rff.gamma=0.1 ridge.alpha=1".
 func (c Candidate) String() string {
@@ -163,6 +170,7 @@ func (r *run) sortByGrid(list []Candidate, top int) int {
 
 func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
 	out := Candidate{Settings: c.settings}
+	var others []Summary
 	for k, m := range r.scorer.metrics {
 		s := Summary{Name: m.Name}
 		for _, o := range outcomes {
@@ -172,9 +180,10 @@ func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
 		if k == 0 {
 			out.Summary = s
 		} else {
-			out.OtherScores = append(out.OtherScores, s)
+			others = append(others, s)
 		}
 	}
+	out.OtherScores = others
 	for k, o := range outcomes {
 		out.Seconds += o.Seconds / float64(len(outcomes))
 		if o.Failed != "" && out.Failed == "" {

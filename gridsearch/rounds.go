@@ -73,6 +73,7 @@ type run struct {
 	round         int      // number of the current round, −1 before the first
 	proposal      proposal // the current round
 
+	began       time.Time    // when the search began
 	deadline    time.Time    // of the budget; zero if there is none
 	timedOut    bool         // whether the budget ended before the search
 	sharedKnown map[int]bool // rounds whose shared work the journal has recorded
@@ -170,8 +171,8 @@ func (r *run) refit(ctx context.Context, out *Result) (err error) {
 
 // evaluate does all rounds, as far as the budget allows.
 func (r *run) evaluate(ctx context.Context) (err error) {
-	if r.search.Budget > 0 {
-		r.deadline = time.Now().Add(r.search.Budget)
+	if r.began = time.Now(); r.search.Budget > 0 {
+		r.deadline = r.began.Add(r.search.Budget)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for !r.timedOut {
@@ -326,7 +327,8 @@ func (r *run) total() int { return len(r.candidates) * len(r.folds) }
 // report passes the progress of the current resource to the callback.
 func (r *run) report(p Progress) {
 	if r.search.Progress != nil {
-		p.Done, p.Total = r.done, r.total()+r.proposal.left*len(r.folds)
+		p.Phase, p.Done, p.Total = "search", r.done, r.total()+r.proposal.left*len(r.folds)
+		p.Elapsed, p.Budget = time.Since(r.began), r.search.Budget
 		r.lastTotal = p.Total
 		r.leader.fill(&p, r.scorer.metrics[0])
 		r.search.Progress(p)

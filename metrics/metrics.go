@@ -25,6 +25,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -76,7 +77,7 @@ func (n Requirement) SatisfiedBy(in Input) bool {
 // AUC of rows of a single class. Callers that score several folds may continue.
 var ErrUndefined = errors.New("undefined on these rows")
 
-// Metric is an evaluation metric. Custom metrics are literals of this type.
+// Metric is an evaluation metric. Custom metrics are literals of this type, which [Register] gives their name.
 type Metric struct {
 	Name            string
 	Aliases         []string // accepted by ByName
@@ -207,18 +208,61 @@ func (m Metric) negated() Metric {
 
 const negation = "neg_"
 
-// registry contains all metrics in listing order.
-var registry = slices.Concat(classificationMetrics, averagedMetrics(), rankingMetrics, labelMetrics, regressionMetrics,
+// builtin contains the metrics of this package in listing order.
+var builtin = slices.Concat(classificationMetrics, averagedMetrics(), rankingMetrics, labelMetrics, regressionMetrics,
 	devianceMetrics, probabilisticMetrics, clusteringMetrics)
 
-// All returns all metrics in a fixed order, classification first.
-func All() []Metric { return slices.Clone(registry) }
+// custom contains the metrics of [Register].
+var custom struct {
+	sync.RWMutex
+	list []Metric
+}
+
+// Register makes a metric of the program known by its name, to [ByName] and so to every score: of searches,
+// package auto, cross-validation, thresholds, experiment files and reports. Requires "" means RequiresPredictions. A
+// later call with the same name replaces the metric; names of this package are taken. Journals of searches identify a
+// metric by its name.
+//
+//	err := metrics.Register(metrics.Metric{Name: "within_tenth", Task: datasets.Regression, GreaterIsBetter: true,
+//		Func: func(in metrics.Input) (float64, error) { … }})
+func Register(m Metric) error {
+	if m.Requires == "" {
+		m.Requires = RequiresPredictions
+	}
+	switch {
+	case !suggest.ValidName(m.Name):
+		return fmt.Errorf("metrics: register: name must be letters, digits, _ and -, got %q", m.Name)
+	case m.Task.Check() != nil || m.Task == datasets.AnyTask:
+		return fmt.Errorf("metrics: register %s: unknown task %q", m.Name, string(m.Task))
+	case m.Func == nil:
+		return fmt.Errorf("metrics: register %s: Func must not be nil", m.Name)
+	case !slices.ContainsFunc(builtin, func(o Metric) bool { return o.Requires == m.Requires }):
+		return fmt.Errorf("metrics: register %s: unknown requirement %q", m.Name, m.Requires)
+	}
+	custom.Lock()
+	defer custom.Unlock()
+	others := slices.DeleteFunc(slices.Clone(custom.list), func(o Metric) bool { return o.Name == m.Name })
+	for _, name := range append([]string{m.Name}, m.Aliases...) {
+		if o, taken := find(name, others); taken {
+			return fmt.Errorf("metrics: register %s: the name %s is taken by %s", m.Name, name, o.Name)
+		}
+	}
+	custom.list = append(others, m)
+	return nil
+}
+
+// All returns all metrics in a fixed order, classification first, those of [Register] last.
+func All() []Metric {
+	custom.RLock()
+	defer custom.RUnlock()
+	return slices.Concat(builtin, custom.list)
+}
 
 // names returns the names of all metrics.
 func names() []string {
-	names := make([]string, len(registry))
-	for i, m := range registry {
-		names[i] = m.Name
+	var names []string
+	for _, m := range All() {
+		names = append(names, m.Name)
 	}
 	return names
 }
@@ -227,11 +271,12 @@ func names() []string {
 // neg_ negates a loss, so that greater is better. The error for an unknown name suggests the
 // nearest name and lists all.
 func ByName(name string) (Metric, error) {
-	if m, ok := find(name); ok {
+	all := All()
+	if m, ok := find(name, all[len(builtin):]); ok {
 		return m, nil
 	}
 	if loss, ok := strings.CutPrefix(name, negation); ok {
-		m, ok := find(loss)
+		m, ok := find(loss, all[len(builtin):])
 		if ok && !m.GreaterIsBetter {
 			return m.negated(), nil
 		}
@@ -247,10 +292,13 @@ func ByName(name string) (Metric, error) {
 		name, hint, strings.Join(names(), ", "))
 }
 
-func find(name string) (Metric, bool) {
-	for _, m := range registry {
-		if m.Name == name || slices.Contains(m.Aliases, name) {
-			return m, true
+// find returns the metric of this package, or of more, with the given name or alias.
+func find(name string, more []Metric) (Metric, bool) {
+	for _, list := range [][]Metric{builtin, more} {
+		for _, m := range list {
+			if m.Name == name || slices.Contains(m.Aliases, name) {
+				return m, true
+			}
 		}
 	}
 	if m, ok := tweedieMetric(name); ok {
@@ -281,7 +329,7 @@ func ForTask(task datasets.Task, classes int) []Metric {
 	}
 	var set []Metric
 	for _, name := range names {
-		m, _ := find(name)
+		m, _ := find(name, nil)
 		set = append(set, m)
 	}
 	return set
@@ -289,7 +337,7 @@ func ForTask(task datasets.Task, classes int) []Metric {
 
 // knownNames returns all names that ByName accepts, except unlisted quantiles and powers.
 func knownNames() (names []string) {
-	for _, m := range registry {
+	for _, m := range All() {
 		for _, known := range append([]string{m.Name}, m.Aliases...) {
 			if names = append(names, known); !m.GreaterIsBetter {
 				names = append(names, negation+known)

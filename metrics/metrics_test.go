@@ -819,3 +819,45 @@ func TestSparseRows(t *testing.T) {
 		}
 	}
 }
+
+// A registered metric is found by its names, also negated; wrong ones and taken names are errors.
+func TestRegister(t *testing.T) {
+	worst := func(in Input) (float64, error) { return slices.Max(in.YTrue) - slices.Max(in.YPred), nil }
+	own := Metric{Name: "worst_loss", Aliases: []string{"worst"}, Task: datasets.Regression, Func: worst}
+	before := len(All())
+	for range 2 { // the second call replaces the metric
+		if err := Register(own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() { custom.list = nil }()
+	if got := All(); len(got) != before+1 || got[before].Requires != RequiresPredictions {
+		t.Errorf("%d metrics, had %d", len(got), before)
+	}
+	in := Input{YTrue: []float64{1, 5}, YPred: []float64{2, 3}}
+	for name, want := range map[string]float64{"worst_loss": 2, "worst": 2, "neg_worst_loss": -2} {
+		m, err := ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.Score(in); got != want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if _, err := ByName("worst_los"); err == nil || !strings.Contains(err.Error(), `did you mean "worst_loss"?`) {
+		t.Error(err)
+	}
+	for want, m := range map[string]Metric{
+		"letters":                       {Name: "a b", Task: own.Task, Func: worst},
+		"task":                          {Name: "a", Func: worst},
+		"Func":                          {Name: "a", Task: own.Task},
+		"requirement":                   {Name: "a", Task: own.Task, Func: worst, Requires: "luck"},
+		"the name r2 is taken by":       {Name: "r2", Task: own.Task, Func: worst},
+		"the name worst is taken by":    {Name: "worst", Task: own.Task, Func: worst},
+		"the name accuracy is taken by": {Name: "a", Aliases: []string{"accuracy"}, Task: own.Task, Func: worst},
+	} {
+		if err := Register(m); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package serve
 import (
 	"crypto/tls"
 	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // certificate is a TLS certificate that is reloaded when its files change.
@@ -13,13 +15,14 @@ type certificate struct {
 
 func newCertificate(cert, key string) (*certificate, error) {
 	c := &certificate{}
-	c.watchedFiles = watchedFiles{name: "certificate", paths: []string{cert, key}, read: func() error {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err == nil {
-			c.pair.Store(&pair)
-		}
-		return err
-	}}
+	c.watchedFiles = watchedFiles{name: "certificate", Watched: files.Watched{Paths: []string{cert, key}},
+		read: func() error {
+			pair, err := tls.LoadX509KeyPair(cert, key)
+			if err == nil {
+				c.pair.Store(&pair)
+			}
+			return err
+		}}
 	_, err := c.readIfChanged()
 	return c, err
 }

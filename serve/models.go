@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/protocol"
 	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -181,39 +180,38 @@ func (m *models) scanFiles() (files []*versionFile, errs []error) {
 
 // reload loads a file if it has changed, and returns the error of the last attempt.
 func (m *models) reload(f *versionFile) error {
-	if f.path == "" {
+	if f.file.Paths == nil {
 		return nil
-	}
-	info, err := os.Stat(f.path)
-	if err == nil && f.info != nil && sameFile(f.info, info) {
-		return f.err
 	}
 	var next *Model
 	begin := time.Now()
-	if err == nil {
-		next, err = f.load(info)
-	}
-	if errors.Is(err, errFileChanged) {
+	done, err := f.file.Reload(func() (err error) {
+		next, err = f.load()
+		return err
+	})
+	if err == files.ErrChanged {
 		return nil // the next call loads it
 	}
-	m.recordLoad(f, info, next, err, time.Since(begin))
+	if done {
+		m.recordLoad(f, next, err, time.Since(begin))
+	}
 	return err
 }
 
 // recordLoad stores the result of loading a file. On an error the previous model remains.
-func (m *models) recordLoad(f *versionFile, info fs.FileInfo, next *Model, err error, took time.Duration) {
+func (m *models) recordLoad(f *versionFile, next *Model, err error, took time.Duration) {
 	m.mu.Lock()
 	reload, known := f.model != nil, f.err
-	f.info, f.err, f.loadTime = info, err, took
+	f.err, f.loadTime = err, took
 	if err == nil {
-		f.model, f.bytes = next, info.Size()
+		f.model, f.bytes = next, f.file.Infos[0].Size()
 	} else {
 		f.failedAt = time.Now()
 	}
 	m.publish()
 	m.mu.Unlock()
 	m.metrics.countLoad(f.name, f.version, took, err)
-	log := m.log.With("model", f.name, "version", f.version, "file", f.path)
+	log := m.log.With("model", f.name, "version", f.version, "file", f.file.Paths[0])
 	switch {
 	case err == nil:
 		log.Info("model loaded", "bytes", f.bytes, "seconds", took.Seconds(), "again", reload)

@@ -30,7 +30,7 @@ func TestPipeIsNoModel(t *testing.T) {
 	go func() { loaded <- s.Load(ctx) }()
 	select {
 	case err := <-loaded:
-		if err == nil || !strings.Contains(err.Error(), "pipe.bochner: not a file") {
+		if err == nil || !strings.Contains(err.Error(), "pipe.bochner: must be a regular file") {
 			t.Error(err)
 		}
 	case <-time.After(20 * time.Second):

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
@@ -36,14 +37,17 @@ type source struct {
 // versionFile is a version of a model and the state of its file.
 type versionFile struct {
 	name, version string
-	path          string
-	info          fs.FileInfo // at the last attempt to load
-	model         *Model      // nil if no load has succeeded
-	err           error       // error of the last attempt
-	failedAt      time.Time   // time of err
-	bytes         int64       // size of the loaded file
-	initial       bool        // whether it existed at the start
+	file          files.Watched // without a path for a model of the program
+	model         *Model        // nil if no load has succeeded
+	err           error         // error of the last attempt
+	failedAt      time.Time     // time of err
+	bytes         int64         // size of the loaded file
+	initial       bool          // whether it existed at the start
 	loadTime      time.Duration
+}
+
+func newVersionFile(name, version, path string, initial bool) *versionFile {
+	return &versionFile{name: name, version: version, file: files.Watched{Paths: []string{path}}, initial: initial}
 }
 
 // newSource parses NAME=PATH or PATH and finds the files.
@@ -81,7 +85,7 @@ func validateName(name string) error {
 func (s *source) scanFiles(initial bool) error {
 	if !s.directory {
 		if s.path != "" && len(s.versions) == 0 {
-			s.versions[onlyVersion] = &versionFile{name: s.name, version: onlyVersion, path: s.path, initial: initial}
+			s.versions[onlyVersion] = newVersionFile(s.name, onlyVersion, s.path, initial)
 		}
 		return nil
 	}
@@ -97,8 +101,7 @@ func (s *source) scanFiles(initial bool) error {
 		}
 		found[version] = true
 		if s.versions[version] == nil {
-			s.versions[version] = &versionFile{name: s.name, version: version, path: filepath.Join(s.path, e.Name()),
-				initial: initial}
+			s.versions[version] = newVersionFile(s.name, version, filepath.Join(s.path, e.Name()), initial)
 		}
 	}
 	if len(found) > 0 { // an empty directory may be an unmounted volume
@@ -121,15 +124,9 @@ func (s *source) sortedVersions() []*versionFile {
 	})
 }
 
-// errFileChanged is the error of a file that changed while it was read.
-var errFileChanged = errors.New("file changed while it was read")
-
-// load reads the file, given its file info before the read.
-func (f *versionFile) load(before fs.FileInfo) (*Model, error) {
-	m, err := modelfile.Load(f.path)
-	if after, wrong := os.Stat(f.path); wrong == nil && !sameFile(before, after) {
-		return nil, errFileChanged
-	}
+// load reads the file.
+func (f *versionFile) load() (*Model, error) {
+	m, err := modelfile.Load(f.file.Paths[0])
 	if err != nil {
 		return nil, err
 	}

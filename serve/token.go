@@ -28,7 +28,8 @@ func newToken(path string) (*token, error) {
 	if path == "" {
 		return t, nil
 	}
-	t.watchedFiles = watchedFiles{name: "token", paths: []string{path}, read: func() error { return t.load(path) }}
+	t.watchedFiles = watchedFiles{name: "token", Watched: files.Watched{Paths: []string{path}},
+		read: func() error { return t.load(path) }}
 	_, err := t.readIfChanged()
 	return t, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -74,12 +75,16 @@ func TestVerdict(t *testing.T) {
 // measured again.
 func TestWriteTable(t *testing.T) {
 	line := func(what, seconds string) row {
-		return row{[]string{what, "–", seconds, "–", "–", "≥ 4×", "yes", "2026-01-01 00:00"}}
+		return row{[]string{what, "9, 80 / 2 f32", seconds, "–", "3× / 2×", "≥ 4×", "yes", "2026-01-01 00:00"}}
 	}
 	all := works(false)
 	first, second := all[0].what, all[1].what
 	file := filepath.Join(t.TempDir(), "page.md")
-	place, kernels := places(file)
+	place, _, kernels := places(file)
+	summary := page.Place{File: filepath.Join(t.TempDir(), "summary.md"), Command: "summary"}
+	if err := os.WriteFile(summary.File, []byte(summary.Begin()+page.End), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(file, []byte("before\n"+place.Begin()+page.End+"\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +96,7 @@ func TestWriteTable(t *testing.T) {
 		{"one", []row{line(second, "3")}, []row{line(first, "1"), line(second, "3")}},
 		{"another", []row{line(second, "4")}, []row{line(second, "4")}},
 	} {
-		if err := writeTable(place, step.machine, step.rows); err != nil {
+		if err := writeTable(summary, place, step.machine, step.rows); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(file)
@@ -100,6 +105,10 @@ func TestWriteTable(t *testing.T) {
 		}
 		if got := parseTable(string(text)); !reflect.DeepEqual(got, step.stand) {
 			t.Errorf("on %s: got %v, want %v", step.machine, got, step.stand)
+		}
+		if text, err := os.ReadFile(summary.File); err != nil || !strings.Contains(string(text),
+			fmt.Sprintf("| %s | 9, 80 | %s | 3× |\n", second, step.stand[len(step.stand)-1].cells[2])) {
+			t.Errorf("%v, on %s the summary is\n%s", err, step.machine, text)
 		}
 		if !strings.HasPrefix(string(text), "before\n") || !strings.HasSuffix(string(text), "\nafter\n") ||
 			!strings.Contains(string(text), step.machine) {

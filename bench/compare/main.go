@@ -96,7 +96,7 @@ func run() error {
 	if o.quick {
 		return failed
 	}
-	_, place := places(o.page)
+	_, _, place := places(o.page)
 	return errors.Join(failed, place.Write(dated(machine, table)))
 }
 
@@ -110,8 +110,8 @@ func (r *runner) compare(ctx context.Context, machine string, works []work) erro
 		if r.quick {
 			return nil
 		}
-		place, _ := places(r.page)
-		return writeTable(place, machine, rows)
+		summary, table, _ := places(r.page)
+		return writeTable(summary, table, machine, rows)
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -134,7 +134,7 @@ func parse() (options, error) {
 	flag.BoolVar(&o.quick, "quick", false, "small sizes, and nothing is written")
 	flag.StringVar(&o.peer, "peer", "../shared/bench/peer_sklearn.py", "script of the peer's side; none for Bochner alone")
 	flag.StringVar(&o.python, "python", "python3", "the Python that has scikit-learn")
-	flag.StringVar(&o.page, "page", "docs/performance.md", "page to write the table into")
+	flag.StringVar(&o.page, "page", "docs/performance.md", "page to write the summary of bench/results/compare.md into")
 	flag.Parse()
 	if o.repeat == 0 {
 		if o.repeat = 2; o.against != "" {

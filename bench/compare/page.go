@@ -94,22 +94,39 @@ func table(rows []row) string {
 	return out
 }
 
-// places returns the places of the main table and of the kernel table in file.
-func places(file string) (table, kernels page.Place) {
+// places returns the places of the summary in file, of the main table and of the kernel table.
+func places(file string) (summary, table, kernels page.Place) {
 	const command = "go run ./bench/compare"
-	return page.Place{File: file, Command: command}, page.Place{File: "bench/results/kernels.md",
-		Command: command + " -only kernels"}
+	return page.Place{File: file, Command: command}, page.Place{File: "bench/results/compare.md", Command: command},
+		page.Place{File: "bench/results/kernels.md", Command: command + " -only kernels"}
 }
 
-// writeTable writes the rows to the page. It keeps the page's other rows if they were measured on
-// the same host with the same program versions.
-func writeTable(place page.Place, machine string, rows []row) error {
-	return place.Replace(func(old string) string {
+// writeTable writes the rows to the table, and those with a peer to the summary. It keeps the table's
+// other rows if they were measured on the same host with the same program versions.
+func writeTable(summary, full page.Place, machine string, rows []row) error {
+	err := full.Replace(func(old string) string {
 		if strings.Contains(old, machine) {
 			rows = merge(parseTable(old), rows)
 		}
 		return fmt.Sprintf("\n%s\n\n%s\n", machine, table(rows))
 	})
+	if err != nil {
+		return err
+	}
+	return summary.Write(fmt.Sprintf("%s\n\n%s\n", machine, short(rows)))
+}
+
+// short returns the task, the peer, ours in float64, and their ratio.
+func short(rows []row) string {
+	out := "| task | scikit-learn: s, MiB | Bochner: s, MiB | ratio |\n|---|---|---|---|\n"
+	for _, r := range rows {
+		ratio, _, _ := strings.Cut(r.cells[4], " / ")
+		if ours, _, _ := strings.Cut(r.cells[2], "; "); ratio != "–" {
+			peer, _, _ := strings.Cut(r.cells[1], " / ")
+			out += row{[]string{r.cells[0], peer, ours, ratio}}.line()
+		}
+	}
+	return out
 }
 
 // dated returns the host and the date of the kernel table.

@@ -14,7 +14,7 @@ if [ ! -x "$work/env/bin/spark-submit" ]; then
 	python3 -m venv "$work/env"
 	"$work/env/bin/pip" install --quiet pyspark==4.* 'pandas<3' pyarrow
 fi
-(cd "$root" && go build -o "$work/bochner" ./cmd/bochner)
+go build -C "$root/distributed" -o "$work/bochner" ./cmd/bochner # it reads Arrow
 spark=$("$work/env/bin/python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')
 export SPARK_HOME="$spark" SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON="$work/env/bin/python" SPARK_NO_DAEMONIZE=1
 port=$("$work/env/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -75,7 +75,7 @@ submit() {
 	}
 }
 
-# kill_executor: kills the one whose task waits, as nobody would who wished it well.
+# kill_executor kills the executor whose task waits.
 kill_executor() {
 	tries=0
 	while [ ! -f "$BOCHNER_WAIT/pid" ]; do
@@ -88,7 +88,7 @@ kill_executor() {
 		[ "$at" -gt 1 ] || { echo "no executor above the task that waits" >&2; return 1; }
 	done
 	kill -9 "$at"
-	kill -9 "$waits" 2>/dev/null || true # whom nobody waits for any more
+	kill -9 "$waits" 2>/dev/null || true
 	echo "spark: executor $at killed in pass 1"
 }
 
@@ -109,7 +109,7 @@ for name in rows kdd; do
 	same "$work/$name.verbs" "$work/$name.spark" "$name, files" $(($(date +%s) - began))
 done
 
-# Passes whose number nobody knows beforehand, and a search, each of whose shards is some of its fits.
+# Passes until convergence, and a search, each shard of which does some of the fits.
 for name in logistic search; do
 	verbs "$work/$name.yaml" 5 "$work/$name.verbs"
 	began=$(date +%s) && rm -rf "$work/store-$name"

@@ -195,19 +195,15 @@ func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, e
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	n, d := X.Dims()
+	n, _ := X.Dims()
 	out := make([]float64, n)
 	if n == 0 {
 		return out, nil
 	}
-	if d != len(f.weights) {
-		return nil, fmt.Errorf("anomaly: X has %d columns, but the model was fitted with %d columns", d, len(f.weights))
-	}
-	X = design.Native(X)
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, len(f.weights)); err != nil {
 		return nil, fmt.Errorf("anomaly: %w", err)
 	}
-	if err := oneclass.Margins(ctx, out, X, f.weights); err != nil {
+	if err := oneclass.Margins(ctx, out, design.Native(X), f.weights); err != nil {
 		return nil, err
 	}
 	for i, v := range out {

@@ -49,18 +49,13 @@ func predictRows(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, erro
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	n, d := X.Dims()
-	if n == 0 {
+	if n, _ := X.Dims(); n == 0 {
 		return nil, nil
 	}
-	if d != width {
-		return nil, fmt.Errorf("cluster: X has %d columns, but the model was fitted with %d columns", d, width)
-	}
-	X = design.Native(X)
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, width); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	return X, nil
+	return design.Native(X), nil
 }
 
 var (

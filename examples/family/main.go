@@ -1,5 +1,5 @@
 // Command family compares the models and draws with alternatives of other libraries, on the same
-// rows, and writes the table of docs/benchmarks.md:
+// rows, and writes the table of bench/results/family.md:
 //
 //	go run ./examples/family -data FOLDER                      everything: some minutes
 //	go run ./examples/family -data FOLDER -only kmeans,sgd     these rows of the table
@@ -50,7 +50,7 @@ func command(ctx context.Context) error {
 	var o options
 	flag.StringVar(&o.data, "data", "", "folder of the data files")
 	flag.StringVar(&o.python, "python", "", "Python with the packages of requirements.txt; none when left out")
-	flag.StringVar(&o.out, "out", "docs/benchmarks.md", "page whose table is written")
+	flag.StringVar(&o.out, "out", "bench/results/family.md", "page whose table is written")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time for one method")
 	only := flag.String("only", "", "rows of the table by name, with commas between them; the others stay as they are")
 	one := flag.String("one", "", "make one measurement, for this program itself")

@@ -291,10 +291,7 @@ func (f *FittedExpectile) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 	if n == 0 {
 		return []float64{}, nil
 	}
-	if d != len(f.weights) {
-		return nil, fmt.Errorf("expectile: %d columns at fit, %d now", len(f.weights), d)
-	}
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, len(f.weights)); err != nil {
 		return nil, fmt.Errorf("expectile: %w", err)
 	}
 	out, x := make([]float64, n), make([]float64, d)

@@ -93,9 +93,8 @@ var distances atomic.Int64 // number of computed distances
 func (f *FittedNeighbors) means(ctx context.Context, X mat.Matrix, weights [][]float64,
 	specs []Neighbors) (out [][][]float64, err error) {
 	n, d := X.Dims()
-	err = datasets.Set{X: X}.CheckFinite()
-	if cols := f.rows.RawMatrix().Cols; n > 0 && cols != d {
-		err = fmt.Errorf("neighbors: X has %d columns, the model was fitted with %d columns", d, cols)
+	if n > 0 {
+		err = datasets.CheckInput(ctx, X, f.rows.RawMatrix().Cols)
 	}
 	for range weights {
 		out = append(out, make([][]float64, len(specs)))

@@ -167,10 +167,7 @@ func rowsOf(X mat.Matrix) int {
 // project calls yield with r'x for every sign vector and every row.
 func (f *FittedPolynomial) project(ctx context.Context, X mat.Matrix, yield func(i int, products []float64)) error {
 	n, d := X.Dims()
-	if want := f.InputWidth(); d != want {
-		return fmt.Errorf("polynomial: %d columns at fit, %d now", want, d)
-	}
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, f.InputWidth()); err != nil {
 		return fmt.Errorf("polynomial: %w", err)
 	}
 	x, products := make([]float64, d), make([]float64, len(f.shift))

@@ -145,14 +145,11 @@ func (f *FittedClassMeans) PredictFull(ctx context.Context, X mat.Matrix,
 }
 
 func (f *FittedClassMeans) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	n, d := X.Dims()
+	n, _ := X.Dims()
 	if n == 0 {
 		return &mat.Dense{}, nil
 	}
-	if _, want := f.means.Dims(); d != want {
-		return nil, fmt.Errorf("class_means: %d columns at fit, %d now", want, d)
-	}
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, f.means.RawMatrix().Cols); err != nil {
 		return nil, fmt.Errorf("class_means: %w", err)
 	}
 	out := mat.NewDense(n, len(f.classes), nil)

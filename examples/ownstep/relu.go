@@ -158,17 +158,7 @@ func (f *FittedReLU) OutputWidth() int {
 
 // Transform returns the units of every row.
 func (f *FittedReLU) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	if X == nil {
-		return nil, errors.New("relu: no matrix")
-	}
-	n, d := X.Dims()
-	if have, _ := f.weights.Dims(); d != have {
-		return nil, fmt.Errorf("relu: %d columns at fit, %d now", have, d)
-	}
-	if n == 0 {
-		return nil, errors.New("relu: no rows")
-	}
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, f.weights.RawMatrix().Rows); err != nil {
 		return nil, fmt.Errorf("relu: %w", err)
 	}
 	var out mat.Dense

@@ -80,24 +80,11 @@ type FittedSignedLog struct {
 
 // Transform returns the mapped rows of X as a new matrix.
 func (f *FittedSignedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	if X == nil {
-		return nil, fmt.Errorf("signed_log: no rows: %w", datasets.ErrEmpty)
-	}
-	n, d := X.Dims()
-	switch {
-	case n == 0:
-		return nil, fmt.Errorf("signed_log: no rows: %w", datasets.ErrEmpty)
-	case d != len(f.factor):
-		return nil, fmt.Errorf("signed_log: %d columns at fit, %d now", len(f.factor), d)
-	}
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+	if err := datasets.CheckInput(ctx, X, len(f.factor)); err != nil {
 		return nil, fmt.Errorf("signed_log: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	out := mat.DenseCopyOf(X)
-	for i := range n {
+	for i := range out.RawMatrix().Rows {
 		row := out.RawRowView(i)
 		for j, x := range row {
 			row[j] = math.Copysign(math.Log1p(f.factor[j]*math.Abs(x)), x)

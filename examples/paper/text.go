@@ -20,7 +20,7 @@ cores: reading, fitting and scoring. Memory is the peak of such a run.
 
 `
 	remarks = `
-    go run ./examples/paper -data DIR -sklearn -out docs/paper.md
+The command ` + "`go run ./examples/paper -data DIR -sklearn -out docs/paper.md`" + ` makes this page.
 
 Differences from the paper's data:
 
@@ -70,9 +70,7 @@ mixture D = 200 with a kernel that is half gaussian, half laplacian. Larger sets
 
 `
 	afterwards = `
-    go run ./examples/paper -data DIR -ways
-
-makes this table only. The models differ little; the best pitch distribution depends on the data set. On Forest Cover the
+The command ` + "`go run ./examples/paper -data DIR -ways`" + ` makes this table only. The models differ little; the best pitch distribution depends on the data set. On Forest Cover the
 scales of the inputs matter more. The experiment files are written to runs/paper/ways.
 `
 )

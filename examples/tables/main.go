@@ -1,5 +1,5 @@
 // Command tables compares "bochner auto" with popular models and AutoML tools on tabular data sets
-// of many kinds, and writes docs/benchmarks.md:
+// of many kinds, and writes docs/benchmarks.md and bench/results/tables.md:
 //
 //	go run ./examples/tables -data FOLDER                     everything: hours
 //	go run ./examples/tables -data FOLDER -sets yacht,pima    these sets
@@ -44,6 +44,8 @@ type options struct {
 	results string
 	table   string
 	out     string
+	details string
+	picture string
 	page    bool
 }
 
@@ -79,7 +81,14 @@ func command(ctx context.Context) error {
 	if err := writeTable(o.table, results); err != nil {
 		return err
 	}
-	return writePage(o.out, page(under, results))
+	tables, details := page(under, results)
+	if err := os.WriteFile(o.details, []byte(details), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.picture, []byte(chart(results)), 0o644); err != nil {
+		return err
+	}
+	return writePage(o.out, tables)
 }
 
 // ofMethods returns the results of ours and of these peers.
@@ -109,6 +118,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.results, "results", "bench/results/tables.jsonl", "file of the results")
 	f.StringVar(&o.table, "table", "bench/results/tables.csv", "the results as CSV with the columns of TabArena")
 	f.StringVar(&o.out, "out", "docs/benchmarks.md", "page to write")
+	f.StringVar(&o.details, "details", "bench/results/tables.md", "page of every set to write")
+	f.StringVar(&o.picture, "picture", "docs/benchmarks.svg", "picture of the mean ranks to write")
 	f.BoolVar(&o.page, "page", false, "measure nothing, make the page of the results that there are")
 	if err := f.Parse(args); err != nil {
 		return o, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/codec/svg"
 )
 
 // Delimiters of the tables on the page. The text around them is written by hand.
@@ -32,19 +34,32 @@ func writePage(path, tables string) error {
 	return os.WriteFile(path, []byte(before+begin+tables+end+after), 0o644)
 }
 
-// page returns the tables of results.
-func page(under conditions, results []result) string {
+// page returns the tables of results for the page, and a page of details.
+func page(under conditions, results []result) (tables, details string) {
 	s := summarize(results)
-	var w strings.Builder
-	fmt.Fprintf(&w, "\n%s, %s; %d threads for every method, %v min for a search.\n\n", under.Machine, runtime.Version(),
+	host := fmt.Sprintf("%s, %s; %d threads for every method, %v min for a search.\n\n", under.Machine, runtime.Version(),
 		under.Threads, under.Minutes)
+	var w, d strings.Builder
+	w.WriteString("\n" + host)
 	s.writeStandings(&w)
-	s.writeLosses(&w)
 	s.writeBehind(&w)
-	s.writeRMSE(&w)
-	s.writeCosts(&w)
-	s.writeFailures(&w)
-	return w.String()
+	d.WriteString("# Every set of the benchmark of `bochner auto`\n\n<!-- made by go run ./examples/tables -->\n\n" + host)
+	s.writeLosses(&d)
+	s.writeRMSE(&d)
+	s.writeCosts(&d)
+	s.writeFailures(&d)
+	return w.String(), strings.TrimSuffix(d.String(), "\n")
+}
+
+// chart returns the picture of the mean ranks.
+func chart(results []result) string {
+	s := summarize(results)
+	bars := svg.Bars{Title: "Mean rank by test error", XLabel: "1 is the best of all methods on every set"}
+	for _, one := range slices.SortedFunc(slices.Values(s.standings), func(a, b standing) int { return cmp.Compare(a.rank, b.rank) }) {
+		bars.Names, bars.Values = append(bars.Names, one.method), append(bars.Values, one.rank)
+		bars.Labels = append(bars.Labels, fmt.Sprintf("%.2f", one.rank))
+	}
+	return bars.SVG()
 }
 
 func (s summary) names() []string {

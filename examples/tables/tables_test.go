@@ -280,7 +280,11 @@ func TestPage(t *testing.T) {
 		given("usps", "svm", "classification", 0.05),
 		given("mnist", oursName, "classification", 0.01), given("mnist", "catboost", "classification", 0.02),
 	)
-	got := page(conditions{"a machine", 2, 1.5}, results)
+	tables, details := page(conditions{"a machine", 2, 1.5}, results)
+	got := tables + details
+	if picture := chart(results); !strings.Contains(picture, ">2.00<") || !strings.Contains(picture, "catboost") {
+		t.Errorf("the picture of the ranks is %s", picture)
+	}
 	for _, want := range []string{
 		"a machine, go", "2 threads for every method, 1.5 min for a search",
 		"| bochner | bochner auto | bochner 1 | 2.00 | 0.50 | 0.67 | 1 | 0 | 0 | 3 |", // ranks 3, 1, 2

@@ -2,8 +2,10 @@ package modelfile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +81,32 @@ func (m *Model) PredictRows(ctx context.Context, rows any) ([]RowPrediction, err
 		}
 	}
 	return out, nil
+}
+
+// PredictRow predicts one row, a map or a struct (or a pointer to one) as in [Model.PredictRows].
+//
+//	answer, err := model.PredictRow(ctx, Flat{Size: 62, District: "harbour"})
+func (m *Model) PredictRow(ctx context.Context, row any) (RowPrediction, error) {
+	var rows any
+	switch v := reflect.ValueOf(row); {
+	case !v.IsValid():
+		return RowPrediction{}, errors.New("pipeline: row must be a struct or a map, got nil")
+	case v.Kind() == reflect.Map:
+		named, ok := row.(map[string]any)
+		if !ok {
+			return RowPrediction{}, fmt.Errorf("pipeline: row must be a struct or a map[string]any, got %T", row)
+		}
+		rows = []map[string]any{named}
+	default:
+		list := reflect.MakeSlice(reflect.SliceOf(v.Type()), 1, 1)
+		list.Index(0).Set(v)
+		rows = list.Interface()
+	}
+	answers, err := m.PredictRows(ctx, rows)
+	if err != nil {
+		return RowPrediction{}, err
+	}
+	return answers[0], nil
 }
 
 // RowPrediction is the prediction of a model for one row. Its String method returns the class and

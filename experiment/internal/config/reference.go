@@ -22,7 +22,7 @@ var sections = []struct{ path, about string }{
 	{"data.sql", "Rows from database queries instead of files. See [the data](experiment-file.md#data)."},
 	{"data.gram", "Gram matrices that replace the inputs. See [own kernels](kernel-approximation.md#own-kernels)."},
 	{"data.split", "Test rows split off the training file or a built-in data set."},
-	{"data.labels", "Labels of a target with lists. See [several labels](which-model.md#several-labels-per-row)."},
+	{"data.labels", "Labels of a target with lists. See [several labels](multilabel.md)."},
 	{"data.csv", "Format of CSV and TSV files."},
 	{"data.svmlight", "Format of svmlight files."},
 	{"search", "Grid search with cross-validation. `grid` maps parameter paths to lists of values."},

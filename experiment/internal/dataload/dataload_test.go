@@ -41,13 +41,13 @@ func TestWhenRowsAreStreamed(t *testing.T) {
 	}
 	for _, c := range cases {
 		s := decoded(t, "data: {train: rows.csv, target: y, drop: [c]"+c.more+"}\npipeline: ["+c.model+"]\n")
-		if got := Streams(s, c.rows); got != c.want {
+		if got := Streams(t.Context(), s, c.rows); got != c.want {
 			t.Errorf("%s%s: %v, want %v", c.model, c.more, got, c.want)
 		}
 	}
 	s := decoded(t, "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [ridge]\nsearch: {grid: {ridge.alpha: "+
 		"[1, 2]}}\n")
-	if Streams(s, many) {
+	if Streams(t.Context(), s, many) {
 		t.Error("a search does not hold its rows")
 	}
 }

@@ -12,18 +12,18 @@ import (
 
 // Streams reports whether the rows are streamed: if required, if they would use too much memory, or
 // if they would use much and the model makes one pass.
-func Streams(s config.Spec, train datasets.Source) bool {
+func Streams(ctx context.Context, s config.Spec, train datasets.Source) bool {
 	switch {
 	case s.Data.Stream == "always":
 		return s.Data.Dataset == ""
 	case s.Data.Stream == "never" || s.Data.Dataset != "" || s.Data.Gram.Given():
 		return false
 	}
-	size, available := Memory(s, train), memory.Available()
+	size, budget := Memory(s, train), memory.Budget(ctx)
 	if s.Search != nil {
-		return size > available/2
+		return size > budget
 	}
-	return size > available/4 || size > reader.MaxInMemory && s.Pipeline.EstimatorReadsOnce(train.Dims())
+	return size > budget/2 || size > reader.MaxInMemory && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 
 // Memory estimates the memory of the rows of the files.

@@ -185,7 +185,7 @@ func firstCandidate(s config.Spec) pipeline.Pipeline {
 func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErrors, error) {
 	c := &checking{spec: s, task: p.Task}
 	split := p.Test == nil && s.Data.Split.Test > 0
-	streamed := p.Streamed || dataload.Streams(s, p.Train)
+	streamed := p.Streamed || dataload.Streams(ctx, s, p.Train)
 	bounded := !streamed && !p.Task.Unsupervised() && len(outOfDomain(s.Pipeline, math.Inf(-1))) > 0
 	if !split && s.Search == nil && !bounded {
 		rows, cols := p.Train.Dims()

@@ -311,7 +311,8 @@ var Allowed = map[string][]string{
 
 	// The entry point, at the root of the module.
 	".": {"internal/learning/preprocessing", "internal/rows/reader", "gridsearch", "pipeline", "pipeline/modelfile",
-		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile"},
+		"estimator", "metrics", "internal/learning/metricinput", "datasets", "internal/rows/profile",
+		"internal/runtime/files"},
 
 	// Runs the benchmarks and the baselines as programs.
 	"bench/internal/tree": {}, // the files of a commit
@@ -323,6 +324,7 @@ var Allowed = map[string][]string{
 	"bench/stream": {"internal/kern", "kernel", "pipeline", "transformer", "estimator", "datasets",
 		"internal/codec/svg"},
 	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
+	"bench/portfolio":   {"auto", "metrics"}, // from the files of runs
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelsvm":   {"estimator", "gridsearch", "internal/runtime/cputime", "kernel", "datasets", "metrics"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
