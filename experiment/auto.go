@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
 	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
@@ -51,6 +52,7 @@ type AutoOptions struct {
 	StartFrom  string    // directory of an earlier run, whose best candidates are evaluated first; "" is none
 	Exportable bool      // try only models that [Export] supports
 	NoRefit    bool      // save the model of the training rows, without a fit to them and the held-out rows
+	Intervals  float64   // if not 0, coverage of prediction intervals or, for classes, of sets ([meta.Intervals])
 	Seed       uint64
 	Dir        string // output directory; "" is runs/NAME
 	Force      bool   // overwrite the results of a different run in Dir
@@ -274,6 +276,9 @@ func (o AutoOptions) errs() param.FieldErrors {
 		errs = append(errs, param.FieldError{Path: "minutes", Value: o.Minutes,
 			Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
 	}
+	if o.Intervals != 0 && !(o.Intervals > 0 && o.Intervals < 1) {
+		errs = append(errs, param.FieldError{Path: "intervals", Value: o.Intervals, Constraint: "a number > 0 and < 1"})
+	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
 			errs = append(errs, param.FieldError{Path: "score", Problem: config.Problem(err), Err: err})
@@ -416,9 +421,12 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
 	o.Exportable, o.Start = options.Exportable, options.start
+	if options.Intervals > 0 {
+		o.LaterFits = append(o.LaterFits, set.Rows())
+	}
 	if options.refits(data) {
 		n, _ := data.Test.Dims()
-		o.LaterFits = []int{set.Rows() + n}
+		o.LaterFits = append(o.LaterFits, set.Rows()+n)
 	}
 	o.Preprocessing = pipeline.Sequence(data.spec.Pipeline.Steps)
 	if o.Preprocessing == nil {
@@ -439,6 +447,14 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 				"overwrite it, or --out DIR", data.spec.Output.Dir)
 		}
 		return f, nil, set.Locate(err, 0)
+	}
+	if options.Intervals > 0 {
+		around := meta.NewIntervals(found.Pipeline.Estimator)
+		around.Level, around.Seed = options.Intervals, data.spec.Seed
+		found.Pipeline.Estimator = around
+		if found.Model, err = found.Pipeline.Fit(ctx, set); err != nil {
+			return f, nil, set.Locate(err, 0)
+		}
 	}
 	f = fitted{model: found.Model, score: found.Score}
 	if out.result.Rows.Train = set.Rows(); set.Rows() > maxJudged {

@@ -331,6 +331,33 @@ func TestAutoCounts(t *testing.T) {
 	}
 }
 
+// The saved model has intervals of the level, which cover the test rows, after a fit to all rows too.
+func TestAutoIntervals(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 300, nil)
+	ctx := context.Background()
+	o := experiment.AutoOptions{Target: "price", Candidates: 6, Dir: "out", Intervals: 0.8}
+	found, err := experiment.Auto(ctx, "houses.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := found.Intervals; u == nil || u.Coverage == nil || *u.Coverage < 0.65 || *u.Coverage > 0.95 {
+		t.Errorf("intervals of level 0.8: %+v", u)
+	}
+	var out bytes.Buffer
+	if _, err := experiment.Predict(ctx, "out/model.bochner", "houses.csv", &out, experiment.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if head, _, _ := strings.Cut(out.String(), "\n"); !strings.Contains(head, "lower,upper") || found.Rows.Fitted != 300 {
+		t.Errorf("%d rows, predictions with the columns %s", found.Rows.Fitted, head)
+	}
+	o.Intervals = 1
+	if _, err := experiment.Auto(ctx, "houses.csv", o); err == nil ||
+		!strings.Contains(err.Error(), "intervals: must be a number > 0 and < 1") {
+		t.Errorf("level 1: %v", err)
+	}
+}
+
 // A repeated call resumes from the journal, a different one is rejected without force, and a
 // stopped search writes all outputs.
 func TestAutoAgain(t *testing.T) {

@@ -25,6 +25,7 @@ type autoCommand struct {
 	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
 	StartFrom  string   `files:"" placeholder:"RUN" help:"Directory of an earlier run of auto, of other rows: its best candidates are evaluated first."`
+	Intervals  float64  `placeholder:"LEVEL" help:"Add prediction intervals that contain the target with this probability, or sets of classes: 0.9."`
 	NoRefit    bool     `help:"Save the model of the training rows. Default: it is fitted again to training and held-out rows after its evaluation."`
 	Exportable bool     `help:"Try only models that bochner export supports."`
 	Seed       uint64   `help:"Seed of all random draws."`
@@ -59,7 +60,7 @@ func (c autoCommand) Run(s *session) error {
 		ExtraFiles: c.Data[1:],
 		Target:     strings.Join(c.Target, ","), Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
 		Candidates: c.Candidates,
-		Exportable: c.Exportable, NoRefit: c.NoRefit, StartFrom: c.StartFrom,
+		Exportable: c.Exportable, NoRefit: c.NoRefit, Intervals: c.Intervals, StartFrom: c.StartFrom,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
 		OnWarning: s.warn,
 	})
