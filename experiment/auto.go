@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
 	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
@@ -55,7 +54,7 @@ type AutoOptions struct {
 	StartFrom      string  // directory of an earlier run, whose best candidates are evaluated first; "" is none
 	Exportable     bool    // try only models that [Export] supports
 	NoRefit        bool    // save the model of the training rows, without a fit to them and the held-out rows
-	Intervals      float64 // if not 0, coverage of prediction intervals or, for classes, of sets ([meta.Intervals])
+	Intervals      float64 // if not 0, level of prediction intervals or, for classes, of sets
 	Seed           uint64
 	Dir            string // output directory; "" is runs/NAME
 	Force          bool   // overwrite the results of a different run in Dir
@@ -236,6 +235,10 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 		if o.Task == string(datasets.Classification) {
 			spec.Pipeline.Estimator = estimator.NewRidgeClassifier()
 		}
+	}
+	if o.Intervals > 0 {
+		spec.Intervals = config.NewIntervals()
+		spec.Intervals.Level = o.Intervals
 	}
 	if o.Positive != "" {
 		spec.Data.Positive = reader.Strings{o.Positive}
@@ -432,7 +435,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
 	o.MaxPredictTime, o.MaxSize = options.MaxPredictTime, options.MaxSize
 	o.Exportable, o.Start = options.Exportable, options.start
-	if options.Intervals > 0 {
+	if data.spec.Intervals != nil {
 		o.LaterFits = append(o.LaterFits, set.Rows())
 	}
 	if options.refits(data) {
@@ -459,11 +462,8 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 		}
 		return f, nil, set.Locate(err, 0)
 	}
-	if options.Intervals > 0 {
-		around := meta.NewIntervals(found.Pipeline.Estimator)
-		around.Level, around.Seed = options.Intervals, data.spec.Seed
-		found.Pipeline.Estimator = around
-		if found.Model, err = found.Pipeline.Fit(ctx, set); err != nil {
+	if data.spec.Intervals != nil {
+		if found.Model, err = finalPipeline(data.spec, found.Pipeline, data.shape, false).Fit(ctx, set); err != nil {
 			return f, nil, set.Locate(err, 0)
 		}
 	}
@@ -608,7 +608,7 @@ func refitAll(ctx context.Context, data *loaded, found *auto.Result) (estimator.
 	if err != nil {
 		return nil, 0, err
 	}
-	model, err := estimator.Refit(ctx, found.Pipeline, found.Model, all)
+	model, err := estimator.Refit(ctx, finalPipeline(data.spec, found.Pipeline, data.shape, false), found.Model, all)
 	return model, all.Rows(), err
 }
 
