@@ -44,9 +44,9 @@ type Options struct {
 	// Budget is the time limit of the search with all refits. A trial starts only if its estimated
 	// time fits.
 	Budget time.Duration
-	// LaterFits is the part of the budget for fits of the selected pipeline after the search, such as
-	// [estimator.Refit] to all rows: a multiple of the time of its final fit.
-	LaterFits float64
+	// LaterFits are the numbers of rows of fits of the selected pipeline after the search, such as
+	// [estimator.Refit] to all rows. The budget includes their time.
+	LaterFits []int
 	// Candidates, unless 0, is the number of candidates to evaluate, without a time limit. The result
 	// is then the same, bit for bit, on any number of cores.
 	Candidates int
@@ -68,6 +68,10 @@ type Options struct {
 	Recipes []string
 	// Exportable excludes recipes whose models cannot be exported as ONNX, Go or Python.
 	Exportable bool
+
+	// Start is the leaderboard of an earlier search, on other rows: the best candidate of each of its best recipes is
+	// evaluated before all others, with the penalty and γ of the grid of this search that are nearest.
+	Start Leaderboard
 
 	// Journal is the path of a file that records each finished trial; "" means none. The same
 	// search resumes from it with a new budget.
@@ -100,13 +104,13 @@ type Result struct {
 	// without learned scales.
 	InputRelevance []Input
 
-	Tried      int        // number of evaluated candidates
-	Resumed    int        // number of these from the journal
-	Rows       int        // number of training rows of Model
-	FitSeconds float64    // time of the fit of Model
-	Seconds    float64    // total time
-	StopReason StopReason // why the search ended
-	Warnings   []string
+	Tried        int        // number of evaluated candidates
+	Resumed      int        // number of these from the journal
+	Rows         int        // number of training rows of Model
+	LaterSeconds float64    // estimated time of Options.LaterFits
+	Seconds      float64    // total time
+	StopReason   StopReason // why the search ended
+	Warnings     []string
 }
 
 // StopReason is the reason why a search ended.
@@ -164,7 +168,7 @@ func (o Options) Check() error {
 				Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
 		}
 	}
-	return errs.Err()
+	return append(errs, o.checkStart()...).Err()
 }
 
 // Fit runs the search and fits the selected pipeline to all rows of data. When the context ends, it

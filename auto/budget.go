@@ -240,7 +240,7 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 // number of iterations grows with the rows.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	kind := r.table[p.recipe]
-	flops, err := r.fitWork(ctx, p, r.data.Rows())
+	flops, later, err := r.workWithLater(ctx, p)
 	if err != nil {
 		return 0, err
 	}
@@ -255,7 +255,21 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 		}
 	}
 	learning, _, err := r.expectedLearning(ctx, r.representationOf(p), r.data.Rows())
-	return own*flops*(1+r.options.LaterFits) + learning, err
+	return own*(flops+later) + learning, err
+}
+
+// workWithLater estimates the flops of a fit to all rows after the representation, and of later ones.
+func (r *run) workWithLater(ctx context.Context, p point) (flops, later float64, err error) {
+	for k, rows := range append([]int{r.data.Rows()}, r.options.LaterFits...) {
+		own, err := r.fitWork(ctx, p, rows)
+		if err != nil {
+			return 0, 0, err
+		}
+		if later += own; k == 0 {
+			flops, later = own, 0
+		}
+	}
+	return flops, later, nil
 }
 
 // fitWork estimates the flops of a fit to the given rows after the representation.

@@ -43,6 +43,9 @@ func TestEnsemble(t *testing.T) {
 	if chosen < 2 {
 		t.Errorf("%d members on the leaderboard", chosen)
 	}
+	if own.Estimate != own.Score-result.Optimism {
+		t.Errorf("estimate %g of score %g less %g", own.Estimate, own.Score, result.Optimism)
+	}
 	if !own.Chosen || own.Score != result.Chosen.Score || own.Rank != 1 || !(own.StdError > 0) {
 		t.Errorf("the ensemble is %+v on the leaderboard, and %+v is chosen", own, result.Chosen)
 	}

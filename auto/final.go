@@ -25,6 +25,7 @@ type fitted struct {
 	scale float64 // of the maps, relative to those in the scores
 	rows  int     // number of training rows
 	took  float64 // seconds
+	later float64 // estimated seconds of [Options.LaterFits]
 	spec  pipeline.Pipeline
 	model estimator.Predictor
 }
@@ -49,12 +50,20 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 		phase = "ensemble"
 	}
 	r.report(phase)
+	sum, later := 0.0, 0.0
+	for _, m := range e.members {
+		own, more, err := r.workWithLater(ctx, r.scaled(m.point, scale))
+		if err != nil {
+			return err
+		}
+		sum, later = sum+own, later+more
+	}
 	part, began := r.first(rows), time.Now()
 	limited, cancel := r.Limited(ctx, r.deadline(until))
 	defer cancel()
 	if r.timed() && r.incumbent != nil {
 		margin, spent := softMargin*r.options.Budget.Seconds(), r.spent()
-		own := (until - margin - spent) / (1 + r.options.LaterFits)
+		own := (until - margin - spent) * sum / (sum + later)
 		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(spent+own)))
 	}
 	whole := meta.NewEnsemble()
@@ -87,6 +96,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 		}
 	}
 	out.took = time.Since(began).Seconds()
+	out.later = out.took * later / sum
 	r.incumbent = &out
 	r.report("search")
 	return nil
@@ -264,7 +274,7 @@ func (r *run) decide(ctx context.Context) error {
 	in := *r.incumbent
 	if r.classes != 2 || r.metric.Requires != metrics.RequiresPredictions || r.metric.Name == "accuracy" ||
 		r.options.Exportable ||
-		in.rows < r.data.Rows() || r.timed() && (folds+1+r.options.LaterFits)*in.took > finalShare*r.secondsLeft() {
+		in.rows < r.data.Rows() || r.timed() && (folds+1)*in.took+in.later > finalShare*r.secondsLeft() {
 		return nil
 	}
 	limited, cancel := r.Limited(ctx, r.deadline(r.hardDeadline()))

@@ -22,6 +22,8 @@ type Entry struct {
 	Settings []param.Setting
 	Score    float64 // mean over the folds
 	StdError float64 // standard error of Score as an estimate of the score on new rows
+	// Estimate is the score less its optimism as the maximum over candidates; only of the selected entry, else 0.
+	Estimate float64
 	Rows     int     // number of rows for cross-validation
 	Size     int     // features or grids of the map; 0 without a map
 	Seconds  float64 // time of all its fits, with its part of shared work
@@ -65,7 +67,7 @@ func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
 			names[i] = fmt.Sprintf("%d × %s", times[name], name)
 		}
 	}
-	out.Recipe = "ensemble of " + strings.Join(names, ", ")
+	out.Recipe = ensembleOf + strings.Join(names, ", ")
 	return out
 }
 
@@ -121,16 +123,23 @@ func (r *run) leaderboard() Leaderboard {
 	return out
 }
 
+var leaderboardColumns = []string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds",
+	"chosen", "failed", "estimate"}
+
 // WriteCSV writes a row for each entry: rank, recipe, parameters, score, std_error, rows,
-// features, seconds, chosen and failed. Parameters are separated by spaces, as on a command line.
+// features, seconds, chosen, failed and estimate. Parameters are separated by spaces, as on a command line.
 func (l Leaderboard) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds", "chosen",
-		"failed"})
+	out.Write(leaderboardColumns)
 	for _, e := range l {
+		estimate := ""
+		if e.Estimate != 0 {
+			estimate = number(e.Estimate)
+		}
 		out.Write([]string{
 			strconv.Itoa(e.Rank), e.Recipe, e.Parameters(), number(e.Score), number(e.StdError), strconv.Itoa(e.Rows),
 			strconv.Itoa(e.Size), strconv.FormatFloat(e.Seconds, 'g', 3, 64), strconv.FormatBool(e.Chosen), e.Failed,
+			estimate,
 		})
 	}
 	out.Flush()

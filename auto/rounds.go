@@ -38,8 +38,20 @@ type entrant struct {
 	transforms                                []string // of the target, in addition to that of the point
 }
 
-// allRounds runs rounds while the budget lasts and the score improves.
-func (r *run) allRounds(ctx context.Context) error {
+// allRounds runs rounds while the budget lasts and the score improves. With candidates to start from, the first round
+// is one after the first: at the level of the earlier search, or, if that cannot be afforded, a lower one.
+func (r *run) allRounds(ctx context.Context) (err error) {
+	if r.options.Start != nil {
+		field, at, err := r.startField(ctx)
+		if err != nil {
+			return err
+		}
+		r.last = level{min(initialRows, r.data.Rows()), initialSize}
+		if err = r.roundsFrom(ctx, field, at, 1); err != nil || len(r.rounds) > 0 {
+			return err
+		}
+		r.last = level{}
+	}
 	want := level{min(initialRows, r.data.Rows()), r.sizeWithin(initialSize)}
 	if isText(r.data) { // the recipes are few, and the terms of few rows are others
 		want.rows = min(heldOutFrom, r.data.Rows())
@@ -50,7 +62,12 @@ func (r *run) allRounds(ctx context.Context) error {
 			field = append(field, r.coarseEntrant(i, 0))
 		}
 	}
-	for round := 0; ; round++ {
+	return r.roundsFrom(ctx, field, want, 0)
+}
+
+// roundsFrom runs rounds, the first with the given field and level.
+func (r *run) roundsFrom(ctx context.Context, field []entrant, want level, round int) error {
+	for ; ; round++ {
 		before := r.leader
 		r.measureSpeed()
 		if err := r.setReserve(ctx); err != nil {

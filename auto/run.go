@@ -117,6 +117,7 @@ func (r *run) chooseTable() error {
 	byClass := metricinput.IsClassBalanced(r.metric.Name)
 	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !byClass &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
+	poisson := r.metric.Name == "mean_poisson_deviance" || r.metric.Name == "d2_poisson" // of predictions > 0
 	r.transforms = r.tails()
 	for _, k := range table(task, r.orderedRepresentations()) {
 		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
@@ -135,7 +136,8 @@ func (r *run) chooseTable() error {
 			k.scale.name != "" && !contains[transformer.Standardize](o.Preprocessing),
 			r.data.Cols() < k.inputs, k.mapping.exact() && rows > maxExact,
 			!k.late && rows < maxExactOnly && k.size != "" && !k.sparse() && o.Recipes == nil,
-			k.model.name == "poisson" && !r.counts(), k.selects && !r.wide() && o.Recipes == nil, k.balanced && !reweights,
+			k.model.name == "poisson" && !r.counts() && !poisson, poisson && k.model.name != "poisson",
+			k.selects && !r.wide() && o.Recipes == nil, k.balanced && !reweights,
 			k.rule == ruleColumns && k.step.name == "binning" && hasText(r.data),
 			scores && !k.probabilities, k.calibrated && !scores,
 			rows > manyRows && r.classes > 2 && k.late && !k.plain() && !scores,
@@ -390,10 +392,17 @@ func (r *run) result() *Result {
 		Pipeline: in.spec, Model: in.model, Chosen: r.entryOfEnsemble(in.ensemble, in.scale), Score: r.metric.Name,
 		GreaterIsBetter: r.metric.GreaterIsBetter,
 		Leaderboard:     r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
-		FitSeconds: in.took, Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
+		LaterSeconds: in.later, Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
 	out.Optimism = r.optimism(out.Chosen)
+	out.Chosen.Estimate = out.Chosen.Score - out.Optimism
+	at := slices.IndexFunc(out.Leaderboard, func(e Entry) bool {
+		return e.Chosen && (len(in.members) == 1 || e.Recipe == out.Chosen.Recipe)
+	})
+	if at >= 0 {
+		out.Leaderboard[at].Estimate = out.Chosen.Estimate
+	}
 	out.InputRelevance = relevance(in.model)
 	return out
 }

@@ -40,7 +40,7 @@ func TestGoBlocks(t *testing.T) {
 				continue
 			}
 			blocks++
-			file, err := parser.ParseFile(fset, page, "package p\n"+completed(m[2], with), 0)
+			file, err := parser.ParseFile(fset, page, "package p\n"+completed(m[2], with), parser.SkipObjectResolution)
 			if err != nil {
 				t.Errorf("%s: %v in\n%s", page, err, m[2])
 				continue
@@ -48,7 +48,7 @@ func TestGoBlocks(t *testing.T) {
 			used := map[string]bool{}
 			ast.Inspect(file, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok {
-					if x, ok := s.X.(*ast.Ident); ok && x.Obj == nil {
+					if x, ok := s.X.(*ast.Ident); ok {
 						used[x.Name] = true
 					}
 				}
@@ -64,7 +64,7 @@ func TestGoBlocks(t *testing.T) {
 			if strings.HasPrefix(m[2], "package ") {
 				code = m[2]
 			}
-			if file, err = parser.ParseFile(fset, page, code, 0); err != nil {
+			if file, err = parser.ParseFile(fset, page, code, parser.SkipObjectResolution); err != nil {
 				t.Errorf("%s: %v", page, err)
 				continue
 			}

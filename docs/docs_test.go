@@ -412,3 +412,16 @@ func TestGlossaryLinks(t *testing.T) {
 		t.Errorf("only %d terms found: the pattern is wrong", links)
 	}
 }
+
+// TestPagesAreShort bounds the words of all pages but the reference, which is generated.
+func TestPagesAreShort(t *testing.T) {
+	words := 0
+	for page, text := range pages(t) {
+		if strings.HasPrefix(page, "docs/") && page != "docs/reference.md" {
+			words += len(strings.Fields(text))
+		}
+	}
+	if words > 34000 {
+		t.Errorf("the pages have %d words, want at most 34000: remove what another page explains", words)
+	}
+}

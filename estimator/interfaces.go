@@ -86,11 +86,3 @@ type Refitter interface {
 	// Refit returns the fit of the spec of the model to data. The receiver stays as it is.
 	Refit(ctx context.Context, spec Estimator, data datasets.Set) (Predictor, error)
 }
-
-// Thresholded is a classifier of two classes that compares the output of an inner classifier with a threshold.
-type Thresholded interface {
-	Predictor
-	// WithoutThreshold returns the classifier without the threshold, and the threshold of its
-	// probabilities or scores of the second class; ok is false if there is none.
-	WithoutThreshold() (inner Predictor, threshold float64, ofProbabilities, ok bool)
-}

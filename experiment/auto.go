@@ -2,10 +2,14 @@ package experiment
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,12 +44,14 @@ type AutoOptions struct {
 	Time       string    // column by which the rows ascend, for folds in the order of time; "" looks for one
 	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension and the first lines
 	Test       string    // file of test rows; "" holds out a fifth of the rows
-	Task       string    // classification or regression; "" infers it from the target
+	Task       string    // classification, regression or counts; "" infers it from the target
 	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
 	Minutes    float64   // time limit
 	Candidates int       // if not 0, number of candidates instead of a time limit
+	StartFrom  string    // directory of an earlier run, whose best candidates are evaluated first; "" is none
 	Exportable bool      // try only models that [Export] supports
 	NoRefit    bool      // save the model of the training rows, without a fit to them and the held-out rows
+	Intervals  float64   // if not 0, level of prediction intervals or, for classes, of sets
 	Seed       uint64
 	Dir        string // output directory; "" is runs/NAME
 	Force      bool   // overwrite the results of a different run in Dir
@@ -54,6 +60,10 @@ type AutoOptions struct {
 	Progress   Progress          // may be nil
 	OnDecision func(text string) // called with every decision about the data; may be nil
 	Stop       <-chan struct{}   // when closed, the search ends with the best model so far
+
+	start     auto.Leaderboard // of StartFrom
+	startTask string           // its task
+	counts    bool             // whether Task was counts: regression of integers ≥ 0, by their Poisson deviance
 }
 
 // Auto searches for the best model for a data file, or for the data of an experiment file (.yaml).
@@ -81,7 +91,13 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 			o.OnDecision(text)
 		}
 	}
+	if o.Task == "counts" {
+		o.Task, o.counts, o.Score = string(datasets.Regression), true, cmp.Or(o.Score, "mean_poisson_deviance")
+	}
 	if err := o.errs().Err(); err != nil {
+		return Result{}, err
+	}
+	if err := o.readStart(report); err != nil {
 		return Result{}, err
 	}
 	began := time.Now()
@@ -94,6 +110,36 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	out := newOutputs(spec, true)
 	out.started = began
 	return out.end(ctx, runAuto(ctx, spec, o, report, &known, out))
+}
+
+// readStart reads the leaderboard of StartFrom. The search has the score of that run.
+func (o *AutoOptions) readStart(report func(string)) error {
+	if o.StartFrom == "" {
+		return nil
+	}
+	var board []byte
+	earlier, err := ReadRun(o.StartFrom)
+	if err == nil && earlier.Auto == nil {
+		err = errors.New("its run is not one of bochner auto")
+	}
+	if err == nil && o.Score != "" && o.Score != earlier.Auto.Score {
+		err = fmt.Errorf("score must be that of the run, %s, got %s", earlier.Auto.Score, o.Score)
+	}
+	if err == nil {
+		board, err = os.ReadFile(filepath.Join(o.StartFrom, leaderboardName))
+	}
+	if err == nil {
+		o.startTask, o.Score = earlier.Task, earlier.Auto.Score
+		o.start, err = auto.ReadLeaderboard(bytes.NewReader(board))
+	}
+	if err == nil {
+		err = auto.Options{Candidates: 1, Start: o.start}.Check()
+	}
+	if err != nil {
+		return fmt.Errorf("experiment: cannot start from %s: %w", o.StartFrom, err)
+	}
+	report("starts from the best candidates of " + o.StartFrom)
+	return nil
 }
 
 // runAuto executes the phases of Auto. It saves the model before the evaluation, so that an
@@ -187,6 +233,10 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 			spec.Pipeline.Estimator = estimator.NewRidgeClassifier()
 		}
 	}
+	if o.Intervals > 0 {
+		spec.Intervals = config.NewIntervals()
+		spec.Intervals.Level = o.Intervals
+	}
 	if o.Positive != "" {
 		spec.Data.Positive = reader.Strings{o.Positive}
 	}
@@ -228,6 +278,9 @@ func (o AutoOptions) errs() param.FieldErrors {
 	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= maxMinutes) {
 		errs = append(errs, param.FieldError{Path: "minutes", Value: o.Minutes,
 			Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
+	}
+	if o.Intervals != 0 && !(o.Intervals > 0 && o.Intervals < 1) {
+		errs = append(errs, param.FieldError{Path: "intervals", Value: o.Intervals, Constraint: "a number > 0 and < 1"})
 	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
@@ -354,6 +407,15 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	if err != nil {
 		return f, nil, err
 	}
+	if options.start != nil && options.startTask != string(data.Task) {
+		return f, nil, fmt.Errorf("experiment: cannot start from %s: the task must be %s, got %s", options.StartFrom,
+			options.startTask, data.Task)
+	}
+	at := slices.IndexFunc(set.Y, func(y float64) bool { return !(y >= 0) || y != math.Trunc(y) })
+	if options.counts && at >= 0 {
+		return f, nil, fmt.Errorf("experiment: task counts: the target %s must be integers ≥ 0, got %v; use the task regression",
+			set.Schema.Targets[0].Name, set.Y[at])
+	}
 	o := auto.NewOptions()
 	o.Budget = time.Duration(options.Minutes * float64(time.Minute))
 	if spent := time.Since(out.started); o.Budget > 2*spent {
@@ -361,9 +423,13 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
-	o.Exportable = options.Exportable
+	o.Exportable, o.Start = options.Exportable, options.start
+	if data.spec.Intervals != nil {
+		o.LaterFits = append(o.LaterFits, set.Rows())
+	}
 	if options.refits(data) {
-		o.LaterFits = refitCost
+		n, _ := data.Test.Dims()
+		o.LaterFits = append(o.LaterFits, set.Rows()+n)
 	}
 	o.Preprocessing = pipeline.Sequence(data.spec.Pipeline.Steps)
 	if o.Preprocessing == nil {
@@ -385,6 +451,11 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 		}
 		return f, nil, set.Locate(err, 0)
 	}
+	if data.spec.Intervals != nil {
+		if found.Model, err = finalPipeline(data.spec, found.Pipeline, data.shape, false).Fit(ctx, set); err != nil {
+			return f, nil, set.Locate(err, 0)
+		}
+	}
 	f = fitted{model: found.Model, score: found.Score}
 	if out.result.Rows.Train = set.Rows(); set.Rows() > maxJudged {
 		f.judged = rowblock.EvenlySpaced(set.Rows(), maxJudged)
@@ -404,10 +475,6 @@ const (
 	writeShare  = 0.03
 	reportShare = 0.1
 )
-
-// refitCost is the expected time of a fit to all rows in units of that to the training rows, which are four fifths of
-// them: the time of a fit grows with the rows to the power of 1 to 2.
-const refitCost = 1.5
 
 // refits reports whether the chosen model is to be fitted to all rows: those of a test file are never added.
 func (o AutoOptions) refits(data *loaded) bool { return !o.NoRefit && data.Held() }
@@ -476,7 +543,8 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, found *auto.Res
 		if late := time.Now().Add(o.limit(reportShare)); until.After(late) {
 			until = late
 		}
-		if before, ok := o.lastRefit(data, found, out); ok && until.After(before) {
+		later := time.Duration(found.LaterSeconds * float64(time.Second))
+		if before := o.end(out).Add(-later); until.After(before) && time.Now().Before(before) {
 			until = before
 		}
 		err = examine(limited, data, f, v, until, Options{Progress: o.Progress}, out)
@@ -486,12 +554,6 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, found *auto.Res
 		return nil
 	}
 	return err
-}
-
-// lastRefit returns when a refit has to start; ok is false if it is too late, or there is none.
-func (o AutoOptions) lastRefit(data *loaded, found *auto.Result, out *outputs) (start time.Time, ok bool) {
-	start = o.end(out).Add(-time.Duration(refitCost * found.FitSeconds * float64(time.Second)))
-	return start, o.refits(data) && o.Candidates == 0 && time.Now().Before(start)
 }
 
 // refitChosen returns the model fitted to all rows, or, with a warning, that of the training rows if the time does not
@@ -505,14 +567,12 @@ func refitChosen(ctx context.Context, data *loaded, found *auto.Result, o AutoOp
 	limited, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
 	if end := o.end(out); !end.IsZero() {
-		limited, cancel = context.WithDeadlineCause(limited, end, errNoTime)
+		limited, cancel = context.WithDeadlineCause(limited, end, errors.New("out of time"))
 		defer cancel()
 	}
 	var model estimator.Predictor
 	err := errors.New("the search was stopped")
-	if _, ok := o.lastRefit(data, found, out); !ok && o.Candidates == 0 {
-		err = errNoTime
-	} else if found.StopReason != auto.StoppedByCaller {
+	if found.StopReason != auto.StoppedByCaller {
 		o.Progress.report("refit", 0, 0)
 		model, out.result.Rows.Fitted, err = refitAll(limited, data, found)
 	}
@@ -537,7 +597,7 @@ func refitAll(ctx context.Context, data *loaded, found *auto.Result) (estimator.
 	if err != nil {
 		return nil, 0, err
 	}
-	model, err := estimator.Refit(ctx, found.Pipeline, found.Model, all)
+	model, err := estimator.Refit(ctx, finalPipeline(data.spec, found.Pipeline, data.shape, false), found.Model, all)
 	return model, all.Rows(), err
 }
 
@@ -582,8 +642,11 @@ func scoreComments(found *auto.Result) map[string]string {
 	return out
 }
 
-// writeLeaderboard writes leaderboard.csv.
+// leaderboardName is the name of the file with all candidates.
+const leaderboardName = "leaderboard.csv"
+
+// writeLeaderboard writes the leaderboard.
 func writeLeaderboard(found *auto.Result, o AutoOptions, out *outputs) error {
 	o.Progress.report("write", 0, 0)
-	return out.folder.Write("leaderboard.csv", func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })
+	return out.folder.Write(leaderboardName, func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })
 }

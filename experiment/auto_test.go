@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +94,7 @@ func TestAuto(t *testing.T) {
 	}
 	rows, err := csv.NewReader(bytes.NewReader(board)).ReadAll()
 	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0],
-		" ") != "rank recipe parameters score std_error rows features seconds chosen failed" {
+		" ") != "rank recipe parameters score std_error rows features seconds chosen failed estimate" {
 		t.Errorf("%d lines in the leaderboard, %v, %v", len(rows), rows[0], err)
 	}
 	again(t, dir)
@@ -120,6 +121,71 @@ func again(t *testing.T, dir string) {
 		}
 		if !bytes.Equal(first, second) {
 			t.Errorf("%s differs when the experiment is run", name)
+		}
+	}
+}
+
+// TestAutoStartFrom checks that a search continues from the leaderboard of a run on other rows, and what it cannot
+// start from.
+func TestAutoStartFrom(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	if _, err := experiment.Auto(context.Background(), "houses.csv", few("")); err != nil {
+		t.Fatal(err)
+	}
+	houses(t, "more.csv", 140, nil)
+	o := few("")
+	o.StartFrom = filepath.Join("runs", "houses")
+	result, err := experiment.Auto(context.Background(), "more.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(result.Auto.Decided, "starts from the best candidates of "+o.StartFrom) {
+		t.Errorf("%q", result.Auto.Decided)
+	}
+	board, err := os.ReadFile(filepath.Join(o.StartFrom, "leaderboard.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(filepath.Join("runs", "more", "leaderboard.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result.Auto.Rounds[0]; got.Rows != result.Rows.Train {
+		t.Errorf("%+v", got)
+	}
+	lines := strings.Split(string(board), "\n")
+	at := slices.IndexFunc(lines, func(l string) bool {
+		return strings.HasSuffix(l, ",true,") && !strings.Contains(l, "ensemble")
+	})
+	if chosen := strings.Split(lines[at], ",")[1]; !strings.Contains(string(again), ","+chosen+",") {
+		t.Errorf("%s is not among the first candidates:\n%s", chosen, again)
+	}
+	for _, name := range []string{"damaged", "cut"} {
+		dir := filepath.Join("runs", name)
+		if err := os.CopyFS(dir, os.DirFS(o.StartFrom)); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(board), ",zscores ", ",zsores ")
+		if err := os.WriteFile(filepath.Join(dir, "leaderboard.csv"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join("runs", "cut", "leaderboard.csv")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, score, task, want string }{
+		{"runs/absent", "", "", "cannot start from runs/absent: experiment: runs/absent is not the directory of a finished run"},
+		{"runs/cut", "", "", "cannot start from runs/cut: open runs/cut/leaderboard.csv"},
+		{"runs/damaged", "", "", "did you mean zscores"},
+		{"runs/houses", "mae", "", "cannot start from runs/houses: score must be that of the run, r2, got mae"},
+		{"runs/houses", "", "classification", "cannot start from runs/houses: the task must be regression, got classification"},
+	} {
+		o := few("runs/faulty")
+		o.StartFrom, o.Score, o.Task = c.from, c.score, c.task
+		if _, err := experiment.Auto(context.Background(), "more.csv", o); err == nil ||
+			!strings.Contains(filepath.ToSlash(err.Error()), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }
@@ -224,9 +290,74 @@ func TestAutoRefit(t *testing.T) {
 	if got := predicted("all"); got == predicted("some") || got != predicted("whole") {
 		t.Error("the saved model is not that of all rows")
 	}
+	timed := search("timed", func(o *experiment.AutoOptions) { o.Candidates, o.Minutes = 0, 0.1 })
+	if timed.Rows.Fitted != 120 {
+		t.Errorf("fitted to %d rows within a time limit: %q", timed.Rows.Fitted, timed.Warnings)
+	}
 	tested := search("tested", func(o *experiment.AutoOptions) { o.Test = "new.csv" })
 	if tested.Rows.Fitted != 0 {
 		t.Errorf("fitted to %d rows with a test file", tested.Rows.Fitted)
+	}
+}
+
+// Counts are modeled by Poisson regression and its deviance; other numbers are an error.
+func TestAutoCounts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 1))
+	text := "x,z,visits\n"
+	for range 200 {
+		x, z, count := rng.Float64()*3, rng.NormFloat64(), 0
+		for p := rng.Float64(); p > math.Exp(-math.Exp(x)); count++ {
+			p *= rng.Float64()
+		}
+		text += fmt.Sprintf("%.3f,%.3f,%d\n", x, z, count)
+	}
+	if err := os.WriteFile("visits.csv", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := experiment.AutoOptions{Target: "visits", Task: "counts", Candidates: 8, Dir: "out"}
+	found, err := experiment.Auto(context.Background(), "visits.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Auto.Score != "mean_poisson_deviance" || !strings.Contains(found.Auto.Recipe, "poisson") ||
+		!(found.Test["d2_poisson"] > 0.5) {
+		t.Errorf("%s by %s: %v", found.Auto.Recipe, found.Auto.Score, found.Test)
+	}
+	o.Target, o.Dir = "z", "other"
+	if _, err := experiment.Auto(context.Background(), "visits.csv", o); err == nil ||
+		!strings.Contains(err.Error(), "must be integers ≥ 0") {
+		t.Errorf("negative fractions: %v", err)
+	}
+}
+
+// The saved model has intervals of the level, which cover the test rows, after a fit to all rows too.
+func TestAutoIntervals(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 300, nil)
+	ctx := context.Background()
+	o := experiment.AutoOptions{Target: "price", Candidates: 6, Dir: "out", Intervals: 0.9}
+	found, err := experiment.Auto(ctx, "houses.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := found.Intervals; u == nil || u.Coverage == nil || *u.Coverage < 0.75 {
+		t.Errorf("intervals of level 0.9: %+v", u)
+	}
+	var out bytes.Buffer
+	if _, err := experiment.Predict(ctx, "out/model.bochner", "houses.csv", &out, experiment.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if head, _, _ := strings.Cut(out.String(), "\n"); !strings.Contains(head, "lower,upper") || found.Rows.Fitted != 300 {
+		t.Errorf("%d rows, predictions with the columns %s", found.Rows.Fitted, head)
+	}
+	if again, err := experiment.Load(ctx, "out/experiment.yaml"); err != nil || again.Intervals == nil {
+		t.Errorf("the experiment file has no intervals: %v", err)
+	}
+	o.Intervals = 1
+	if _, err := experiment.Auto(ctx, "houses.csv", o); err == nil ||
+		!strings.Contains(err.Error(), "intervals: must be a number > 0 and < 1") {
+		t.Errorf("level 1: %v", err)
 	}
 }
 

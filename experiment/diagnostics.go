@@ -105,7 +105,7 @@ func (e examination) guard(ctx context.Context, part func(context.Context) error
 }
 
 // errNoTime is the cause of a part that the end of the budget has cut.
-var errNoTime = errors.New("out of time")
+var errNoTime = errors.New("out of time; bochner run computes it")
 
 // skip records that a part is omitted.
 func (e examination) skip(part string, why error) {

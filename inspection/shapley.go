@@ -12,11 +12,13 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/inspection/internal/shapley"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/rows/origin"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Method is a method of computing Shapley values.
@@ -375,11 +377,14 @@ func (e *explainer) choose() error {
 // removeThreshold replaces a classifier with a threshold by its inner model, of which the threshold
 // is one of scores, or of probabilities that are the logistic function of the scores.
 func (e *explainer) removeThreshold(ctx context.Context) error {
-	var decides estimator.Thresholded
+	var decides *meta.FittedThreshold
 	if e.of != "decision" || !estimator.As(e.model, &decides) {
 		return nil
 	}
 	inner, at, ofProbabilities, ok := decides.WithoutThreshold()
+	if whole := pipeline.Find(e.model); whole != nil {
+		inner, at, ofProbabilities, ok = whole.WithoutThreshold()
+	}
 	if !ok || !estimator.OutputsOf(inner).Has.Has(estimator.OutputScores) {
 		return nil
 	}

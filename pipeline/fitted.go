@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
@@ -63,7 +64,7 @@ func (p *FittedPipeline) Unwrap() (within estimator.Predictor, sameRows bool) { 
 
 // WithoutThreshold returns the steps with the model without its threshold.
 func (p *FittedPipeline) WithoutThreshold() (inner estimator.Predictor, threshold float64, ofProbabilities, ok bool) {
-	model, is := p.model.(estimator.Thresholded)
+	model, is := p.model.(*meta.FittedThreshold)
 	if !is {
 		return p, 0, false, false
 	}

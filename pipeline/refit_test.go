@@ -94,7 +94,7 @@ func TestRefit(t *testing.T) {
 	}
 
 	sets := meta.NewIntervals(inner)
-	first, second = refit(t, steps.Then(sets), some, classes)
+	_, second = refit(t, steps.Then(sets), some, classes)
 	if got := predictAll(t, second, classes.X); !mat.Equal(got.Scores, scores) || got.Sets == nil {
 		t.Error("sets: the inner classifier is not that of all rows")
 	}

@@ -2,7 +2,9 @@
 # Fits an experiment on a Spark cluster of one master and two workers, which are processes here, kills an executor in
 # the middle of it, and compares the model with that of the verbs without Spark: they have to be the same file.
 #
-#   sh distributed/spark/check.sh [folder for the Python environment and what is made]
+#   sh distributed/spark/check.sh [FOLDER [quick]]
+#
+# FOLDER is for the Python environment and the results. quick leaves out large data and fits of several passes.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=${1:-$(mktemp -d)}
@@ -97,7 +99,9 @@ same() {
 	echo "spark: $3: the model of the verbs, byte for byte, in $4 s"
 }
 
+quick=${2:-}
 for name in rows kdd; do
+	[ "$name$quick" = kddquick ] && continue
 	[ -f "$name.csv" ] || continue
 	verbs "$work/$name.yaml" 8 "$work/$name.verbs"
 	export BOCHNER_WAIT="$work/wait-$name" && rm -rf "$BOCHNER_WAIT" "$work/store-$name" && mkdir "$BOCHNER_WAIT"
@@ -111,6 +115,7 @@ done
 
 # Passes until convergence, and a search, each shard of which does some of the fits.
 for name in logistic search; do
+	[ "$quick" = quick ] && break
 	verbs "$work/$name.yaml" 5 "$work/$name.verbs"
 	began=$(date +%s) && rm -rf "$work/store-$name"
 	submit "$work/$name.yaml" --shards 5 --store "$work/store-$name" --binary "$work/bochner" -o "$work/$name.spark" >"$work/$name.said"

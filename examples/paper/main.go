@@ -1,7 +1,7 @@
 // Command paper reproduces table 1 of Rahimi and Recht, "Random features for large-scale kernel
 // machines" (NIPS 2007), from the experiment files in its directory, and writes docs/paper.md.
 //
-//	go run ./examples/paper -data FOLDER [-only 'covtype*'] [-sklearn] [-out docs/paper.md]
+//	go run ./examples/paper -data FOLDER [-only 'covtype*'] [-ways [-sklearn]] [-out docs/paper.md]
 //
 // FOLDER contains the data files that README.md lists, at any depth, optionally gzip-compressed.
 package main
@@ -34,7 +34,7 @@ func command(ctx context.Context) error {
 	flag.StringVar(&t.data, "data", "examples/paper/data", "folder of the data files")
 	flag.StringVar(&t.only, "only", "*", "only the files of this pattern, such as a9a*")
 	flag.IntVar(&t.seeds, "seeds", t.seeds, "number of seeds")
-	flag.BoolVar(&t.sklearn, "sklearn", false, "time scikit-learn beside it, by python3")
+	flag.BoolVar(&t.sklearn, "sklearn", false, "with -ways: time scikit-learn too, by python3")
 	flag.BoolVar(&t.ways, "ways", false, "only the comparison of heads, pitch laws and mixtures")
 	out := flag.String("out", "", "page to write; standard output when left out")
 	log := flag.String("log", "", "file to keep results in, and to take those from that are there")

@@ -104,7 +104,12 @@ type table struct {
 // page runs everything and returns the content of docs/paper.md.
 func (t *table) page(ctx context.Context) (string, error) {
 	if t.ways {
-		return t.choices(ctx)
+		text, err := t.choices(ctx)
+		if err != nil || !t.sklearn {
+			return text, err
+		}
+		others, err := t.peers(ctx)
+		return text + others, err
 	}
 	var out strings.Builder
 	out.WriteString(opening)
@@ -129,18 +134,6 @@ func (t *table) page(ctx context.Context) (string, error) {
 		return "", err
 	}
 	out.WriteString(closing)
-	text, err := t.choices(ctx)
-	if err != nil {
-		return "", err
-	}
-	out.WriteString(text)
-	if t.sklearn {
-		text, err := t.peers(ctx)
-		if err != nil {
-			return "", err
-		}
-		out.WriteString(text)
-	}
 	return out.String(), nil
 }
 

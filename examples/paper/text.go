@@ -12,7 +12,7 @@ same D or P. Cross-validation on the training rows selects γ, the penalty and t
 search *ranges* were widened after test errors had been seen, so its errors are slightly optimistic.
 
 Errors are error rates in percent; for CPU and Census 100·‖y − ŷ‖/‖y‖. CPU time is the median of complete runs over all
-cores: reading, fitting and scoring. Memory is the peak of such a run.
+cores: loading, fitting and scoring. Memory is the peak of such a run.
 
 ![Kernel matrices of 150 points on an S-shaped surface, exact and by random features](paper-matrices.svg)
 
@@ -20,7 +20,7 @@ cores: reading, fitting and scoring. Memory is the peak of such a run.
 
 `
 	remarks = `
-The command ` + "`go run ./examples/paper -data DIR -sklearn -out docs/paper.md`" + ` makes this page.
+The command ` + "`go run ./examples/paper -data DIR -out docs/paper.md`" + ` makes this page.
 
 Differences from the paper's data:
 
@@ -46,9 +46,9 @@ row are dropped. Seven classes are fitted one-vs-rest on the same features.
 
 ![Test error and time to fit against the number of training rows](paper-rows.svg)
 
-The same command makes this table; examples/paper/figures draws the pictures. The scales of the inputs matter most. With
-γ = 4 for all inputs in [0, 1] and P = 50 the error is about 9.0 %; with the elevation scaled by eight 7.5 %. The search
-may scale the elevation and the distances to roads and fire points by up to 128.
+The scales of the inputs matter most. With γ = 4 for all inputs in [0, 1] and P = 50 the error is about 9.0 %; with
+the elevation scaled by eight 7.5 %. Other models and kernels, and scikit-learn:
+[tables](../bench/results/paper-models.md).
 `
 
 	sklearnHeader = `
@@ -61,8 +61,7 @@ RBFSampler with least squares, and exact SVC and SVR on as many training rows as
 |---|---|---:|---:|---:|
 `
 
-	comparison = `
-## Models, pitch distributions, mixtures
+	comparison = `# Models, pitch distributions, mixtures on the paper's data
 
 Three-fold cross-validation on training rows: the lowest error of a small grid of γ and the penalty, its standard
 deviation over the folds, and the CPU time of the search. Binning uses P = 50 grids, Fourier features D = 500, and the
@@ -70,7 +69,8 @@ mixture D = 200 with a kernel that is half gaussian, half laplacian. Larger sets
 
 `
 	afterwards = `
-The command ` + "`go run ./examples/paper -data DIR -ways`" + ` makes this table only. The models differ little; the best pitch distribution depends on the data set. On Forest Cover the
-scales of the inputs matter more. The experiment files are written to runs/paper/ways.
+The command ` + "`go run ./examples/paper -data DIR -ways -sklearn -out bench/results/paper-models.md`" + ` makes this page. The
+models differ little; the best pitch distribution depends on the data set. On Forest Cover the scales of the
+inputs matter more. The experiment files are written to runs/paper/ways.
 `
 )

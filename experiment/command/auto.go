@@ -21,9 +21,11 @@ type autoCommand struct {
 	Minutes    float64  `default:"1" help:"Time limit of the whole command."`
 	Candidates int      `help:"Number of candidates instead of a time limit, for reproducible results."`
 	Test       string   `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
-	Task       string   `enum:",classification,regression,clustering,anomaly,multilabel" default:"" help:"classification or regression. Default: inferred from the target."`
+	Task       string   `enum:",classification,regression,counts,clustering,anomaly,multilabel" default:"" help:"classification, regression, or counts: integers from 0 on, by their Poisson deviance. Default: inferred from the target."`
 	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
+	StartFrom  string   `files:"" placeholder:"RUN" help:"Directory of an earlier run of auto, of other rows: its best candidates are evaluated first."`
+	Intervals  float64  `placeholder:"LEVEL" help:"Add prediction intervals that contain the target with this probability, or sets of classes: 0.9."`
 	NoRefit    bool     `help:"Save the model of the training rows. Default: it is fitted again to training and held-out rows after its evaluation."`
 	Exportable bool     `help:"Try only models that bochner export supports."`
 	Seed       uint64   `help:"Seed of all random draws."`
@@ -58,7 +60,7 @@ func (c autoCommand) Run(s *session) error {
 		ExtraFiles: c.Data[1:],
 		Target:     strings.Join(c.Target, ","), Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
 		Candidates: c.Candidates,
-		Exportable: c.Exportable, NoRefit: c.NoRefit,
+		Exportable: c.Exportable, NoRefit: c.NoRefit, Intervals: c.Intervals, StartFrom: c.StartFrom,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
 		OnWarning: s.warn,
 	})
@@ -100,7 +102,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	}
 	with := ""
 	if a.Optimism != 0 {
-		with = fmt.Sprintf(" (%s less %s for the choice of the best)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
+		with = fmt.Sprintf(" (%s less %s, because it is the best of many)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
 	}
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with += ", with"

@@ -510,6 +510,7 @@ func TestComplexities(t *testing.T) {
 		"polynomial_sketch.features": param.MoreUnits, "skewed_chi2.features": param.MoreUnits,
 		"kernel_svr.epsilon": param.MorePenalty, "kernel_svm.C": param.LessPenalty, "kernel_svr.C": param.LessPenalty,
 		"logistic.C": param.LessPenalty, "svm.C": param.LessPenalty, "svr.C": param.LessPenalty,
+		"lasso.alpha": param.MorePenalty, "elastic_net.alpha": param.MorePenalty,
 	}
 	got := map[string]param.Complexity{}
 	for _, e := range pipeline.Registered() {

@@ -97,7 +97,7 @@ func (s Spec) encode(file string, write func(pipeline.Pipeline) (*yaml.Node, err
 		default:
 			value = s.section(section, defaults)
 		}
-		if value.Kind == yaml.MappingNode && len(value.Content) == 0 {
+		if value.Kind == yaml.MappingNode && len(value.Content) == 0 && section != "intervals" { // {} requests them
 			continue
 		}
 		key := yamlnode.Of(section)

@@ -251,7 +251,7 @@ var Allowed = map[string][]string{
 	"inspection/internal/shapley": {"graph", "internal/codec/ops", "internal/kern", "internal/runtime/memory"},
 	"inspection": {"inspection/internal/shapley", "internal/codec/jsonfloat", "internal/rows/origin",
 		"internal/runtime/memory", "graph", "internal/learning/metricinput", "estimator", "estimator/cluster",
-		"pipeline", "internal/learning/preprocessing", "metrics", "datasets", "matrices", "internal/codec/svg"},
+		"estimator/meta", "pipeline", "internal/learning/preprocessing", "metrics", "datasets", "matrices", "internal/codec/svg"},
 	"internal/rows/profile": {"datasets", "datasets/pass", "matrices", "model", "internal/kern",
 		"internal/features/murmur"},
 
@@ -326,7 +326,6 @@ var Allowed = map[string][]string{
 	"bench/stream": {"internal/kern", "kernel", "pipeline", "transformer", "estimator", "datasets",
 		"internal/codec/svg"},
 	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
-	"bench/portfolio":   {"auto", "metrics"}, // from the files of runs
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelsvm":   {"estimator", "gridsearch", "internal/runtime/cputime", "kernel", "datasets", "metrics"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},

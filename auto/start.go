@@ -1,0 +1,205 @@
+package auto
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/spec/suggest"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// ensembleOf begins the recipe of an ensemble on the leaderboard.
+const ensembleOf = "ensemble of "
+
+// ReadLeaderboard reads a leaderboard that [Leaderboard.WriteCSV] wrote, for Options.Start.
+func ReadLeaderboard(r io.Reader) (Leaderboard, error) {
+	table, err := csv.NewReader(r).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("auto: cannot read the leaderboard: %w", err)
+	}
+	column := map[string]int{}
+	if len(table) > 0 {
+		for j, name := range table[0] {
+			column[name] = j
+		}
+	}
+	for _, name := range leaderboardColumns {
+		if _, ok := column[name]; !ok {
+			return nil, fmt.Errorf("auto: cannot read the leaderboard: no column %s", name)
+		}
+	}
+	var out Leaderboard
+	for i, row := range table[1:] {
+		e := Entry{Recipe: row[column["recipe"]], Failed: row[column["failed"]], Score: math.NaN()}
+		var errs []error
+		number := func(name string, to *float64) {
+			if text := row[column[name]]; text != "" {
+				var err error
+				*to, err = strconv.ParseFloat(text, 64)
+				errs = append(errs, err)
+			}
+		}
+		var rank, rows, size float64
+		number("rank", &rank)
+		number("score", &e.Score)
+		number("std_error", &e.StdError)
+		number("rows", &rows)
+		number("features", &size)
+		number("seconds", &e.Seconds)
+		e.Rank, e.Rows, e.Size, e.Chosen = int(rank), int(rows), int(size), row[column["chosen"]] == "true"
+		for _, word := range strings.Fields(row[column["parameters"]]) {
+			path, text, ok := strings.Cut(word, "=")
+			if !ok {
+				errs = append(errs, fmt.Errorf("parameters: must be path=value, got %q", word))
+			}
+			s := param.Setting{Path: path, Value: text}
+			if v, err := strconv.ParseFloat(text, 64); err == nil {
+				s.Value = v
+			}
+			e.Settings = append(e.Settings, s)
+		}
+		if err := errors.Join(errs...); err != nil {
+			return nil, fmt.Errorf("auto: cannot read row %d of the leaderboard: %w", i, err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// candidates returns the entries with a score that are not ensembles, the chosen ones first.
+func (l Leaderboard) candidates() Leaderboard {
+	out := slices.DeleteFunc(slices.Clone(l), func(e Entry) bool {
+		return e.Failed != "" || math.IsNaN(e.Score) || strings.HasPrefix(e.Recipe, ensembleOf)
+	})
+	slices.SortStableFunc(out, func(a, b Entry) int {
+		switch {
+		case a.Chosen == b.Chosen:
+			return 0
+		case a.Chosen:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// checkStart returns the errors of Options.Start.
+func (o Options) checkStart() (errs param.FieldErrors) {
+	if o.Start == nil {
+		return nil
+	}
+	list := o.Start.candidates()
+	if len(list) == 0 {
+		errs = append(errs, param.FieldError{Path: "start", Problem: "the leaderboard has no candidate with a score"})
+	}
+	seen := map[string]bool{}
+	for _, e := range list {
+		if !seen[e.Recipe] && !known(e.Recipe) {
+			errs = append(errs, param.FieldError{Path: "start", Value: e.Recipe, Constraint: "the name of a recipe",
+				Hint: "did you mean " + suggest.Nearest(e.Recipe, Recipes()) + "?"})
+		}
+		seen[e.Recipe] = true
+	}
+	return errs
+}
+
+// startField returns the best candidate of each of the best recipes of the earlier search, on the grid of this one, and
+// the level of that search.
+func (r *run) startField(ctx context.Context) (field []entrant, at level, err error) {
+	at = level{min(initialRows, r.data.Rows()), initialSize}
+	seen := map[int]bool{}
+	for _, e := range r.options.Start.candidates() {
+		i := slices.IndexFunc(r.table, func(k recipe) bool { return k.String() == e.Recipe })
+		if i < 0 || seen[i] || len(field) >= promoted {
+			continue
+		}
+		seen[i] = true
+		p, err := r.pointOf(ctx, i, e)
+		if err != nil {
+			return nil, at, err
+		}
+		field = append(field, r.finerEntrant(p, 1, 2))
+		at.rows, at.size = max(at.rows, e.Rows), max(at.size, p.size)
+	}
+	if len(field) == 0 {
+		return nil, at, errors.New("none of the candidates to start from suits the rows, the task and the score")
+	}
+	if at.rows*rowGrowth > r.data.Rows() { // a later round would have hardly more
+		at.rows = r.data.Rows()
+	}
+	return field, level{min(at.rows, r.data.Rows()), r.sizeWithin(at.size)}, nil
+}
+
+// pointOf returns the point of the grid of a recipe that is nearest to an entry, with the size of its map.
+func (r *run) pointOf(ctx context.Context, i int, e Entry) (p point, err error) {
+	kind := r.table[i]
+	p = point{recipe: i, size: initialSize}
+	number := func(name string) (float64, error) {
+		for _, s := range e.Settings {
+			if !strings.HasSuffix(s.Path, "."+name) {
+				continue
+			}
+			switch v := s.Value.(type) {
+			case float64:
+				return v, nil
+			case int:
+				return float64(v), nil
+			}
+		}
+		return 0, fmt.Errorf("cannot start from %s: its parameters %q must have a number %s", e.Recipe, e.Parameters(), name)
+	}
+	penalty, err := number(kind.penalty)
+	if err == nil && !(penalty > 0) {
+		err = fmt.Errorf("cannot start from %s: %s must be > 0, got %v", e.Recipe, kind.penalty, penalty)
+	}
+	if err != nil {
+		return p, err
+	}
+	_, _, floor, most := kind.penalties()
+	p.penalty = min(max(int(math.Round(4*math.Log10(penalty))), floor), most)
+	if kind.rule != "" {
+		gamma, err := number("gamma")
+		if err != nil {
+			return p, err
+		}
+		base, err := r.gammaOf(ctx, p)
+		if err != nil {
+			return p, err
+		}
+		steps := 2 * math.Log2(gamma/base)
+		if kind.rule != "gaussian" {
+			steps *= 2
+		}
+		if math.IsNaN(steps) {
+			return p, fmt.Errorf("cannot start from %s: gamma must be > 0, got %v", e.Recipe, gamma)
+		}
+		p.gamma = int(math.Round(min(max(steps, -maxGamma), maxGamma)))
+	}
+	if kind.mapping.size != "" {
+		size, err := number(kind.mapping.size)
+		if err != nil {
+			return p, err
+		}
+		for p.size < maxSize && kind.sizeOf(p.size) < int(size) {
+			p.size *= sizeGrowth
+		}
+	}
+	for _, s := range e.Settings {
+		switch s.Path {
+		case "target.transform":
+			p.target = fmt.Sprint(s.Value) + p.target
+		case "target.limits":
+			if fmt.Sprint(s.Value) == "range" {
+				p.target += limitedSuffix
+			}
+		}
+	}
+	return p, nil
+}
