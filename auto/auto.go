@@ -69,6 +69,13 @@ type Options struct {
 	// Exportable excludes recipes whose models cannot be exported as ONNX, Go or Python.
 	Exportable bool
 
+	// MaxPredictTime limits the time of a prediction per row and MaxSize the bytes of the model file; 0 means no limit.
+	// The time is measured on this host, in batches of one row and of 1,000: the larger one counts. A model above a
+	// limit is not selected: maps are narrower, ensembles smaller, or another recipe is selected. Narrower maps are
+	// evaluated in addition to Candidates.
+	MaxPredictTime time.Duration
+	MaxSize        int64
+
 	// Start is the leaderboard of an earlier search, on other rows: the best candidate of each of its best recipes is
 	// evaluated before all others, with the penalty and γ of the grid of this search that are nearest.
 	Start Leaderboard
@@ -149,6 +156,13 @@ func (o Options) Check() error {
 	if o.Candidates == 0 && o.Budget <= 0 {
 		errs = append(errs, param.FieldError{Path: "budget", Value: o.Budget.String(),
 			Constraint: "a time, or a number of candidates"})
+	}
+	if o.MaxPredictTime < 0 {
+		errs = append(errs, param.FieldError{Path: "max_predict_time", Value: o.MaxPredictTime.String(),
+			Constraint: "a time ≥ 0"})
+	}
+	if o.MaxSize < 0 {
+		errs = append(errs, param.FieldError{Path: "max_size", Value: o.MaxSize, Constraint: "a number of bytes ≥ 0"})
 	}
 	if o.Score != "" {
 		m, err := metrics.ByName(o.Score)

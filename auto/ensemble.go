@@ -115,7 +115,7 @@ func (r *run) competitors() []scored {
 // coversLeaderRows reports whether the out-of-fold predictions of a candidate are stored and cover
 // the rows of the leader.
 func (r *run) coversLeaderRows(s scored) bool {
-	return r.leader.Output.Values != nil && s.on == r.leader.on && s.Output.Values != nil
+	return r.leader.Output.Values != nil && s.on == r.leader.on && s.Output.Values != nil && !r.unfit(s.point)
 }
 
 // weights returns the weights of members, and the scales of their scores, by the test rows that are not left out.
@@ -224,23 +224,33 @@ func (r *run) choose(ctx context.Context) (ensemble, error) {
 }
 
 // combineInTime returns an ensemble that can be fitted in the time left: as long as it cannot, the
-// slowest member is removed and another ensemble is sought.
+// slowest member is removed, or the one whose predictions cost the most, and another ensemble is sought.
 func (r *run) combineInTime(ctx context.Context, members []scored) (ensemble, bool, error) {
 	for {
 		found, ok := r.combine(members)
-		if !ok || !r.timed() {
+		if !ok || !r.timed() && !r.limited() {
 			return found, ok, nil
+		}
+		over, err := r.exceeds(ctx, found, 1)
+		if err != nil {
+			return found, false, err
 		}
 		took := make([]float64, len(found.members))
 		sum := 0.0
 		for i, m := range found.members {
-			var err error
+			if over {
+				took[i] = r.ratio(r.costs[m.point])
+				continue
+			}
+			if !r.timed() {
+				continue
+			}
 			if took[i], err = r.expectedFit(ctx, m.point); err != nil {
 				return found, false, err
 			}
 			sum += took[i]
 		}
-		if sum <= finalShare*r.secondsLeft() {
+		if !over && (!r.timed() || sum <= finalShare*r.secondsLeft()) {
 			return found, true, nil
 		}
 		slowest := found.members[slices.Index(took, slices.Max(took))].point

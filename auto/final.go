@@ -28,6 +28,7 @@ type fitted struct {
 	later float64 // estimated seconds of [Options.LaterFits]
 	spec  pipeline.Pipeline
 	model estimator.Predictor
+	cost  cost // measured with limits only
 }
 
 // scales lists the factors by which the maps of a final fit may be wider than those that were scored. Narrower ones
@@ -37,7 +38,10 @@ var scales = []float64{0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32}
 // scaled returns a point with a map wider by a factor, bounded by the number of rows.
 func (r *run) scaled(p point, scale float64) point {
 	if scale != 1 && r.table[p.recipe].sizeOf(p.size) > 0 {
-		p.size = r.sizeWithin(int(scale * float64(p.size)))
+		size := int(scale * float64(p.size))
+		if p.size = r.sizeWithin(size); r.limited() {
+			p.size = min(p.size, max(size, 1))
+		}
 	}
 	return p
 }
@@ -190,7 +194,9 @@ func (r *run) bestAffordable(ctx context.Context, share float64) (scored, error)
 func (r *run) widest(ctx context.Context, e ensemble, most, share float64) (float64, error) {
 	best := 0.0
 	if !r.timed() {
-		return 1, nil
+		if most = 1; !r.limited() {
+			return 1, nil
+		}
 	}
 	before := -1.0
 	for _, scale := range scales {
@@ -202,8 +208,11 @@ func (r *run) widest(ctx context.Context, e ensemble, most, share float64) (floa
 			}
 			sum += took
 		}
-		if scale > most || sum > share*r.secondsLeft() {
+		if scale > most || r.timed() && sum > share*r.secondsLeft() {
 			break
+		}
+		if over, err := r.exceeds(ctx, e, scale); over || err != nil {
+			return best, err
 		}
 		if sum > before || scale <= 1 {
 			best = scale
@@ -225,12 +234,16 @@ func (r *run) narrow(s scored) bool {
 // with maps as wide as time allows. If a fit takes much longer than estimated, it is canceled and another one is
 // tried.
 func (r *run) finish(ctx context.Context) error {
+	over := false
+	if err := r.withinLimits(ctx); err != nil {
+		return err
+	}
 	for range 3 {
 		chosen, err := r.choose(ctx)
 		if err != nil || chosen.members == nil {
 			return err
 		}
-		if in := r.incumbent; in.rows < r.data.Rows() || !slices.EqualFunc(in.members, chosen.members,
+		if in := r.incumbent; over || in.rows < r.data.Rows() || !slices.EqualFunc(in.members, chosen.members,
 			func(a, b scored) bool { return a.point == b.point && a.on == b.on }) {
 			scale, err := r.widest(ctx, chosen, 1, finalShare)
 			if err == nil {
@@ -249,7 +262,12 @@ func (r *run) finish(ctx context.Context) error {
 				return err
 			}
 		}
-		break
+		if over, err = r.modelExceeds(ctx); err != nil {
+			return err
+		}
+		if !over {
+			break
+		}
 	}
 	for range 3 {
 		in := r.incumbent
@@ -262,6 +280,12 @@ func (r *run) finish(ctx context.Context) error {
 		}
 		if err := r.fit(ctx, in.ensemble, scale, r.data.Rows(), r.hardDeadline()); err != nil {
 			return err
+		}
+		if over, err := r.modelExceeds(ctx); err != nil {
+			return err
+		} else if over {
+			r.incumbent = in
+			break
 		}
 	}
 	return r.decide(ctx)

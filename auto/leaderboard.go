@@ -29,6 +29,9 @@ type Entry struct {
 	Seconds  float64 // time of all its fits, with its part of shared work
 	Chosen   bool    // whether it is the selected candidate or a member of the ensemble
 	Failed   string  // why it has no score, else ""
+	// PredictSeconds per row and the bytes of the model file, by a fit to few rows, of the selected one by its fit; 0
+	// if they were not measured, as without limits of them.
+	PredictSeconds, Bytes float64
 }
 
 // Leaderboard contains all candidates and the selected ensemble, best first. Scores on different
@@ -39,7 +42,9 @@ type Leaderboard []Entry
 // entryOf returns the entry of a candidate.
 func (r *run) entryOf(s scored) Entry {
 	kind := r.table[s.recipe]
-	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: r.stdError(s),
+	c := r.costs[s.point]
+	return Entry{PredictSeconds: c.perRow, Bytes: c.bytes, Recipe: kind.String(),
+		Settings: r.settingsOf(s.point), Score: s.mean, StdError: r.stdError(s),
 		Rows: s.on, Size: kind.sizeOf(s.size), Seconds: s.Seconds, Failed: s.Failed}
 }
 
@@ -124,22 +129,25 @@ func (r *run) leaderboard() Leaderboard {
 }
 
 var leaderboardColumns = []string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds",
-	"chosen", "failed", "estimate"}
+	"chosen", "failed", "estimate", "predict_seconds", "bytes"}
 
 // WriteCSV writes a row for each entry: rank, recipe, parameters, score, std_error, rows,
-// features, seconds, chosen, failed and estimate. Parameters are separated by spaces, as on a command line.
+// features, seconds, chosen, failed, estimate, predict_seconds and bytes.
+// Parameters are separated by spaces, as on a command line.
 func (l Leaderboard) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write(leaderboardColumns)
 	for _, e := range l {
-		estimate := ""
-		if e.Estimate != 0 {
-			estimate = number(e.Estimate)
+		optional := func(v float64) string {
+			if v == 0 {
+				return ""
+			}
+			return number(v)
 		}
 		out.Write([]string{
 			strconv.Itoa(e.Rank), e.Recipe, e.Parameters(), number(e.Score), number(e.StdError), strconv.Itoa(e.Rows),
 			strconv.Itoa(e.Size), strconv.FormatFloat(e.Seconds, 'g', 3, 64), strconv.FormatBool(e.Chosen), e.Failed,
-			estimate,
+			optional(e.Estimate), optional(e.PredictSeconds), optional(e.Bytes),
 		})
 	}
 	out.Flush()

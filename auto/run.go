@@ -44,7 +44,11 @@ type run struct {
 	rounds           []Round
 	last             level // level of the last round
 	leader           scored
-	incumbent        *fitted // current model
+	incumbent        *fitted        // current model
+	costs            map[point]cost // measured costs of predictions
+	correction       float64        // factor of their estimates
+	closest          string         // model whose cost exceeds the limits least, and its excess
+	closestRatio     float64
 	reserve          float64 // estimated seconds of the final fit
 	stopReason       StopReason
 	warnings         []string
@@ -63,6 +67,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), divided: map[int]*division{}},
 		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[any]any{}},
 		began: time.Now(), stopReason: StoppedByBudget, best: map[int]scored{}, seen: map[evaluation]bool{},
+		costs: map[point]cost{}, correction: 1,
 	}
 	r.Workers, r.Stop, r.options.Memory = runtime.GOMAXPROCS(0), o.Stop, r.Memory
 	if err := r.checkRows(); err != nil {
@@ -241,7 +246,7 @@ func (r *run) search(ctx context.Context) (err error) {
 	case r.Stopped():
 		r.stopReason = StoppedByCaller
 	}
-	return nil
+	return r.checkLimits(ctx)
 }
 
 // firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule. If that fails
@@ -396,12 +401,14 @@ func (r *run) result() *Result {
 	}
 	out.Pipeline.Memory = 0
 	out.Optimism = r.optimism(out.Chosen)
+	out.Chosen.PredictSeconds, out.Chosen.Bytes = in.cost.perRow, in.cost.bytes
 	out.Chosen.Estimate = out.Chosen.Score - out.Optimism
 	at := slices.IndexFunc(out.Leaderboard, func(e Entry) bool {
 		return e.Chosen && (len(in.members) == 1 || e.Recipe == out.Chosen.Recipe)
 	})
 	if at >= 0 {
 		out.Leaderboard[at].Estimate = out.Chosen.Estimate
+		out.Leaderboard[at].PredictSeconds, out.Leaderboard[at].Bytes = in.cost.perRow, in.cost.bytes
 	}
 	out.InputRelevance = relevance(in.model)
 	return out

@@ -30,7 +30,7 @@ func ReadLeaderboard(r io.Reader) (Leaderboard, error) {
 			column[name] = j
 		}
 	}
-	for _, name := range leaderboardColumns {
+	for _, name := range leaderboardColumns[:10] { // files of earlier versions have no others
 		if _, ok := column[name]; !ok {
 			return nil, fmt.Errorf("auto: cannot read the leaderboard: no column %s", name)
 		}

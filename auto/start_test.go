@@ -24,7 +24,8 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	best := earlier.Leaderboard[slices.IndexFunc(earlier.Leaderboard, func(e auto.Entry) bool { return e.Settings != nil })]
+	best := earlier.Leaderboard[slices.IndexFunc(earlier.Leaderboard,
+		func(e auto.Entry) bool { return e.Settings != nil })]
 	rows := waves(310, 3, 1)
 	var results []*auto.Result
 	for _, start := range []auto.Leaderboard{earlier.Leaderboard, read} {
@@ -62,7 +63,8 @@ func TestStartErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "no column rank"},
 		{"rank,recipe\n", "no column parameters"},
-		{head + "1,zscores linear ridge,alpha,0.5,0.1,100,0,1,true,\n", "row 0 of the leaderboard: parameters: must be path=value"},
+		{head + "1,zscores linear ridge,alpha,0.5,0.1,100,0,1,true,\n",
+			"row 0 of the leaderboard: parameters: must be path=value"},
 		{head + "1,zscores linear ridge,ridge.alpha=1,best,0.1,100,0,1,true,\n", `row 0 of the leaderboard: strconv`},
 	} {
 		if _, err := auto.ReadLeaderboard(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -78,15 +80,18 @@ func TestStartErrors(t *testing.T) {
 	}{
 		{auto.Leaderboard{}, "no candidate with a score"},
 		{auto.Leaderboard{entry("zscores linear rigde")}, "did you mean zscores linear ridge?"},
-		{auto.Leaderboard{entry("zscores linear logistic", param.Setting{Path: "logistic.C", Value: 1.0})}, "none of the candidates"},
+		{auto.Leaderboard{entry("zscores linear logistic", param.Setting{Path: "logistic.C", Value: 1.0})},
+			"none of the candidates"},
 		{auto.Leaderboard{entry("zscores linear ridge")}, "must have a number alpha"},
-		{auto.Leaderboard{entry("zscores linear ridge", param.Setting{Path: "ridge.alpha", Value: -1.0})}, "alpha must be > 0"},
+		{auto.Leaderboard{entry("zscores linear ridge", param.Setting{Path: "ridge.alpha", Value: -1.0})},
+			"alpha must be > 0"},
 		{auto.Leaderboard{entry("zscores gaussian ridge", param.Setting{Path: "ridge.alpha", Value: 1.0})},
 			"must have a number gamma"},
 	} {
 		o := counted(20)
 		o.Start = c.start
-		if _, err := auto.Fit(context.Background(), waves(60, 3, 1), o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := auto.Fit(context.Background(), waves(60, 3, 1), o); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}

@@ -48,13 +48,16 @@ type AutoOptions struct {
 	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
 	Minutes    float64   // time limit
 	Candidates int       // if not 0, number of candidates instead of a time limit
-	StartFrom  string    // directory of an earlier run, whose best candidates are evaluated first; "" is none
-	Exportable bool      // try only models that [Export] supports
-	NoRefit    bool      // save the model of the training rows, without a fit to them and the held-out rows
-	Intervals  float64   // if not 0, level of prediction intervals or, for classes, of sets
-	Seed       uint64
-	Dir        string // output directory; "" is runs/NAME
-	Force      bool   // overwrite the results of a different run in Dir
+	// MaxPredictTime per row and MaxSize of the model in bytes exclude models, see [auto.Options]; 0 is no limit.
+	MaxPredictTime time.Duration
+	MaxSize        int64
+	StartFrom      string  // directory of an earlier run, whose best candidates are evaluated first; "" is none
+	Exportable     bool    // try only models that [Export] supports
+	NoRefit        bool    // save the model of the training rows, without a fit to them and the held-out rows
+	Intervals      float64 // if not 0, level of prediction intervals or, for classes, of sets
+	Seed           uint64
+	Dir            string // output directory; "" is runs/NAME
+	Force          bool   // overwrite the results of a different run in Dir
 
 	OnWarning  func(text string) // as in [Options]
 	Progress   Progress          // may be nil
@@ -282,6 +285,13 @@ func (o AutoOptions) errs() param.FieldErrors {
 	if o.Intervals != 0 && !(o.Intervals > 0 && o.Intervals < 1) {
 		errs = append(errs, param.FieldError{Path: "intervals", Value: o.Intervals, Constraint: "a number > 0 and < 1"})
 	}
+	if o.MaxPredictTime < 0 {
+		errs = append(errs, param.FieldError{Path: "max_predict_time", Value: o.MaxPredictTime.String(),
+			Constraint: "a time ≥ 0"})
+	}
+	if o.MaxSize < 0 {
+		errs = append(errs, param.FieldError{Path: "max_size", Value: o.MaxSize, Constraint: "a number of bytes ≥ 0"})
+	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
 			errs = append(errs, param.FieldError{Path: "score", Problem: config.Problem(err), Err: err})
@@ -423,6 +433,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
+	o.MaxPredictTime, o.MaxSize = options.MaxPredictTime, options.MaxSize
 	o.Exportable, o.Start = options.Exportable, options.start
 	if data.spec.Intervals != nil {
 		o.LaterFits = append(o.LaterFits, set.Rows())
@@ -612,6 +623,13 @@ func autoSummary(f *auto.Result, known []string) *result.Auto {
 	for _, r := range f.Rounds {
 		out.Rounds = append(out.Rounds, result.AutoRound{Rows: r.Rows, Folds: r.Folds, Size: r.Size, Recipes: r.Recipes,
 			Candidates: r.Candidates, Best: r.Best.Recipe, Mean: r.Best.Score, Seconds: r.Seconds})
+	}
+	out.PredictSeconds, out.Bytes = f.Chosen.PredictSeconds, f.Chosen.Bytes
+	for _, e := range f.Leaderboard {
+		if e.Bytes > 0 && e.Rows == f.Chosen.Rows && !math.IsNaN(e.Score) {
+			out.Costs = append(out.Costs, result.AutoCost{Recipe: e.Recipe, Mean: e.Score, PredictSeconds: e.PredictSeconds,
+				Bytes: e.Bytes})
+		}
 	}
 	for _, in := range f.InputRelevance {
 		out.Inputs = append(out.Inputs, struct {

@@ -94,7 +94,8 @@ func TestAuto(t *testing.T) {
 	}
 	rows, err := csv.NewReader(bytes.NewReader(board)).ReadAll()
 	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0],
-		" ") != "rank recipe parameters score std_error rows features seconds chosen failed estimate" {
+		" ") != "rank recipe parameters score std_error rows features seconds chosen failed "+
+		"estimate predict_seconds bytes" {
 		t.Errorf("%d lines in the leaderboard, %v, %v", len(rows), rows[0], err)
 	}
 	again(t, dir)
@@ -156,7 +157,7 @@ func TestAutoStartFrom(t *testing.T) {
 	}
 	lines := strings.Split(string(board), "\n")
 	at := slices.IndexFunc(lines, func(l string) bool {
-		return strings.HasSuffix(l, ",true,") && !strings.Contains(l, "ensemble")
+		return strings.Contains(l, ",true,") && !strings.Contains(l, "ensemble")
 	})
 	if chosen := strings.Split(lines[at], ",")[1]; !strings.Contains(string(again), ","+chosen+",") {
 		t.Errorf("%s is not among the first candidates:\n%s", chosen, again)
@@ -187,6 +188,31 @@ func TestAutoStartFrom(t *testing.T) {
 			!strings.Contains(filepath.ToSlash(err.Error()), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
+	}
+}
+
+// TestAutoLimits checks that a model within limits is chosen and that the costs are in result, report and leaderboard.
+func TestAutoLimits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	o := few("")
+	o.MaxSize, o.MaxPredictTime = 12_000, time.Second
+	result, err := experiment.Auto(context.Background(), "houses.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := result.Auto; !(a.Bytes > 0 && a.Bytes <= 12_000 && a.PredictSeconds > 0) || len(a.Costs) < 2 {
+		t.Errorf("%+v", a)
+	}
+	page, err := os.ReadFile(filepath.Join("runs", "houses", "report.html"))
+	if err != nil || !bytes.Contains(page, []byte("Score and time of predictions")) {
+		t.Errorf("no picture of the front: %v", err)
+	}
+	o = few("runs/none")
+	o.MaxSize = 100
+	if _, err := experiment.Auto(context.Background(), "houses.csv", o); err == nil ||
+		!strings.Contains(err.Error(), "no model meets the limits: the closest is ") {
+		t.Error(err)
 	}
 }
 

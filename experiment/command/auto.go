@@ -5,32 +5,37 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 type autoCommand struct {
-	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; text formats also .gz; - for standard input; several files with the same columns: files, a quoted pattern, a directory; or an experiment file, whose data and preprocessing are used."`
-	Target     []string `sep:"none" placeholder:"COLUMN" help:"Target column. Default: the last column."`
-	Positive   string   `placeholder:"CLASS" help:"Value of the target that binary metrics such as f1 are about; all others form the class rest. Default: the second of two classes."`
-	Group      string   `placeholder:"COLUMN" help:"Column of groups, which folds and test rows keep together. Default: inferred from names and repeated values."`
-	Time       string   `placeholder:"COLUMN" help:"Column of times, by which the rows ascend: folds and test rows keep their order. Default: inferred."`
-	Minutes    float64  `default:"1" help:"Time limit of the whole command."`
-	Candidates int      `help:"Number of candidates instead of a time limit, for reproducible results."`
-	Test       string   `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
-	Task       string   `enum:",classification,regression,counts,clustering,anomaly,multilabel" default:"" help:"classification, regression, or counts: integers from 0 on, by their Poisson deviance. Default: inferred from the target."`
-	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
-	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
-	StartFrom  string   `files:"" placeholder:"RUN" help:"Directory of an earlier run of auto, of other rows: its best candidates are evaluated first."`
-	Intervals  float64  `placeholder:"LEVEL" help:"Add prediction intervals that contain the target with this probability, or sets of classes: 0.9."`
-	NoRefit    bool     `help:"Save the model of the training rows. Default: it is fitted again to training and held-out rows after its evaluation."`
-	Exportable bool     `help:"Try only models that bochner export supports."`
-	Seed       uint64   `help:"Seed of all random draws."`
-	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Output directory. Default: runs/NAME of the data."`
-	Force      bool     `short:"f" help:"Overwrite the results of a different run in the directory and restart."`
+	Data           []string      `arg:"" files:"" name:"data" help:"Data file: ${endings}; text formats also .gz; - for standard input; several files with the same columns: files, a quoted pattern, a directory; or an experiment file, whose data and preprocessing are used."`
+	Target         []string      `sep:"none" placeholder:"COLUMN" help:"Target column. Default: the last column."`
+	Positive       string        `placeholder:"CLASS" help:"Value of the target that binary metrics such as f1 are about; all others form the class rest. Default: the second of two classes."`
+	Group          string        `placeholder:"COLUMN" help:"Column of groups, which folds and test rows keep together. Default: inferred from names and repeated values."`
+	Time           string        `placeholder:"COLUMN" help:"Column of times, by which the rows ascend: folds and test rows keep their order. Default: inferred."`
+	Minutes        float64       `default:"1" help:"Time limit of the whole command."`
+	Candidates     int           `help:"Number of candidates instead of a time limit, for reproducible results."`
+	Test           string        `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
+	Task           string        `enum:",classification,regression,counts,clustering,anomaly,multilabel" default:"" help:"classification, regression, or counts: integers from 0 on, by their Poisson deviance. Default: inferred from the target."`
+	Score          string        `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
+	Format         string        `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
+	MaxPredictTime time.Duration `placeholder:"TIME" help:"Maximum time of a prediction per row, such as 50us, on this computer: in batches of one row and of 1,000."`
+	MaxSize        byteSize      `placeholder:"SIZE" help:"Maximum size of the model file, such as 10MB."`
+	StartFrom      string        `files:"" placeholder:"RUN" help:"Directory of an earlier run of auto, of other rows: its best candidates are evaluated first."`
+	Intervals      float64       `placeholder:"LEVEL" help:"Add prediction intervals that contain the target with this probability, or sets of classes: 0.9."`
+	NoRefit        bool          `help:"Save the model of the training rows. Default: it is fitted again to training and held-out rows after its evaluation."`
+	Exportable     bool          `help:"Try only models that bochner export supports."`
+	Seed           uint64        `help:"Seed of all random draws."`
+	Out            string        `short:"o" files:"" placeholder:"FOLDER" help:"Output directory. Default: runs/NAME of the data."`
+	Force          bool          `short:"f" help:"Overwrite the results of a different run in the directory and restart."`
 }
 
 func (autoCommand) Help() string {
@@ -60,7 +65,8 @@ func (c autoCommand) Run(s *session) error {
 		ExtraFiles: c.Data[1:],
 		Target:     strings.Join(c.Target, ","), Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
 		Candidates: c.Candidates,
-		Exportable: c.Exportable, NoRefit: c.NoRefit, Intervals: c.Intervals, StartFrom: c.StartFrom,
+		Exportable: c.Exportable, NoRefit: c.NoRefit, Intervals: c.Intervals,
+		MaxPredictTime: c.MaxPredictTime, MaxSize: int64(c.MaxSize), StartFrom: c.StartFrom,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
 		OnWarning: s.warn,
 	})
@@ -75,6 +81,27 @@ func (c autoCommand) Run(s *session) error {
 		fmt.Fprintln(s.out)
 		showAuto(s.out, found)
 	}
+	return nil
+}
+
+// byteSize is a number of bytes, with a unit or without.
+type byteSize int64
+
+// UnmarshalText parses a size such as 10MB or 512KiB.
+func (b *byteSize) UnmarshalText(text []byte) error {
+	digits := strings.TrimRight(string(text), "BKMGTikmgtb ")
+	unit := strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(string(text[len(digits):]))), "B")
+	base := 1000.0
+	if strings.HasSuffix(unit, "I") {
+		base, unit = 1024, strings.TrimSuffix(unit, "I")
+	}
+	v, err := strconv.ParseFloat(digits, 64)
+	power := slices.Index([]string{"", "K", "M", "G", "T"}, unit)
+	size := v * math.Pow(base, float64(power))
+	if err != nil || power < 0 || !(size >= 1 && size < 1<<62) {
+		return fmt.Errorf("must be a size > 0 such as 10MB, got %q", text)
+	}
+	*b = byteSize(size)
 	return nil
 }
 
@@ -114,6 +141,10 @@ func showAuto(out io.Writer, r experiment.Result) {
 		printf(t, "  %s\t%s\n", path, fmt.Sprint(a.Params[path]))
 	}
 	t.Flush()
+	if a.Bytes > 0 {
+		printf(out, "predictions: %v per row in batches of one or 1,000 rows, whichever is slower; model file: %s\n",
+			time.Duration(1e9*a.PredictSeconds), bytesText(int64(a.Bytes)))
+	}
 	showInputs(out, a)
 	fmt.Fprintln(out)
 	showScores(out, r.Train, r.Test, r.Baselines...)

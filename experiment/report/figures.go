@@ -120,6 +120,31 @@ func predictedPlot(e result.Errors, ofTarget string) template.HTML {
 	}.SVG())
 }
 
+// costPlot shows the scores of candidates against the time of their predictions, and the front of those without a
+// faster one that is as good.
+func costPlot(a result.Auto) template.HTML {
+	better := comparison(a.Score)
+	list := slices.Clone(a.Costs)
+	slices.SortFunc(list, func(a, b result.AutoCost) int { return cmp.Compare(a.PredictSeconds, b.PredictSeconds) })
+	all, front := svg.Series{Name: "candidates", Dots: true}, svg.Series{Name: "front", Color: 1, Line: true, Dots: true}
+	for _, c := range list {
+		time := 1e6 * c.PredictSeconds
+		all.X, all.Y = append(all.X, time), append(all.Y, c.Mean)
+		if n := len(front.Y); n == 0 || better(c.Mean, front.Y[n-1]) {
+			front.X, front.Y = append(front.X, time), append(front.Y, c.Mean)
+		}
+	}
+	n := len(front.Y) - 1
+	return trustedSVG(svg.Plot{
+		Title: "Score and time of predictions",
+		AltText: fmt.Sprintf("Scores of %d candidates against microseconds per row: the front is from %s at %s to %s at %s",
+			len(list), formatNumber(front.Y[0]), formatNumber(front.X[0]),
+			formatNumber(front.Y[n]), formatNumber(front.X[n])),
+		X: svg.Axis{Name: "microseconds per row", Log: true}, Y: svg.Axis{Name: metricLabel(a.Score)},
+		Series: []svg.Series{all, front},
+	}.SVG())
+}
+
 func residualPlot(e result.Errors, ofTarget string) template.HTML {
 	var predicted, residual []float64
 	for _, r := range e.Sample {

@@ -66,6 +66,9 @@ func scoreSection(r result.Result) (s section) {
 		}
 		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error)%s.", a.Recipe,
 			metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError), less))
+		if len(a.Costs) > 1 {
+			s.Figures = append(s.Figures, figure{Title: "Score and time of predictions", SVG: costPlot(*a)})
+		}
 	}
 	if r.Rows.Fitted > 0 {
 		s.Text = append(s.Text, fmt.Sprintf("The scores are those of the model of the %d training rows. model.bochner was "+

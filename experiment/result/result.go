@@ -160,6 +160,18 @@ type Auto struct {
 		Scale float64 `json:"scale"`
 	} `json:"inputs,omitempty"`
 	Decided []string `json:"decided"` // decisions about the data
+	// PredictSeconds per row, the bytes of the model file and the costs of the measured candidates, with limits of them.
+	PredictSeconds float64    `json:"predict_seconds,omitempty"`
+	Bytes          float64    `json:"bytes,omitempty"`
+	Costs          []AutoCost `json:"costs,omitempty"`
+}
+
+// AutoCost is the cost of the predictions of a candidate.
+type AutoCost struct {
+	Recipe         string  `json:"recipe"`
+	Mean           float64 `json:"mean"` // score
+	PredictSeconds float64 `json:"predict_seconds"`
+	Bytes          float64 `json:"bytes"`
 }
 
 // AutoRound is one round of an automatic search.

@@ -240,7 +240,8 @@ var Allowed = map[string][]string{
 	"internal/learning/preprocessing": {"pipeline", "transformer", "estimator", "datasets"},
 
 	// Automatic model search.
-	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/learning/preprocessing", "pipeline", "gridsearch",
+	"auto": {"kernel", "batch", "internal/runtime/memory", "internal/learning/preprocessing", "pipeline", "pipeline/modelfile",
+		"gridsearch",
 		"transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/runtime/journal",
 		"internal/learning/metricinput", "internal/learning/searchloop", "internal/kern", "internal/solve",
 		"internal/learning/stacking"},
