@@ -67,11 +67,11 @@ func NewLogistic() Logistic {
 func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
 	l.Complexity("C", param.LessPenalty)
+	l.Float(&s.L1Ratio, "l1_ratio", "share of the penalty on absolute weights; the rest is on half the squared weights",
+		param.Range{Low: 0, High: 1})
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
-	l.Float(&s.L1Ratio, "l1_ratio", "share of the penalty on absolute weights; the rest is on half the squared weights",
-		param.Range{Low: 0, High: 1})
 	l.Check("solver", func() error {
 		if s.L1Ratio > 0 && s.Solver != "auto" {
 			return errors.New("auto, which an l1_ratio needs")

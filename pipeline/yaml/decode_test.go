@@ -117,7 +117,7 @@ func TestSeedsAreDerived(t *testing.T) {
 // TestDecodeErrors checks that all errors are reported at once, with position, value and
 // constraint.
 func TestDecodeErrors(t *testing.T) {
-	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, logistic, svm, svr"
+	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, lasso, elastic_net, logistic"
 	for _, c := range []struct{ text, want string }{
 		{"3", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got 3"},
 		{"[]", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got []"},
