@@ -1,9 +1,11 @@
 package auto
 
 import (
+	_ "embed" // the portfolio
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -248,10 +250,17 @@ var heads = withVariants(
 		most: 20, late: true},
 )
 
-// table lists all recipes of a task in the order in which a small budget tries them: by the sum of
-// the indices of representation and map.
+// portfolio lists recipes in the order in which a small budget tries them; go run ./bench/portfolio learns it from runs
+// on many tables.
+//
+//go:embed portfolio.txt
+var portfolio string
+
+// table lists all recipes of a task in the order in which a small budget tries them: those of the portfolio, and the
+// others by the sum of the indices of representation and map.
 func table(task datasets.Task, representations []representation) []recipe {
 	var out []recipe
+	learned := strings.Split(strings.TrimSpace(portfolio), "\n")
 	turn := map[string]int{}
 	for _, h := range heads {
 		for i, p := range representations {
@@ -262,12 +271,14 @@ func table(task datasets.Task, representations []representation) []recipe {
 					continue
 				}
 				one := recipe{p, m, h}
-				if turn[one.String()] = i + k; p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "" {
-					turn[one.String()] = 1 // often the best for many rows
+				at := slices.Index(learned, one.String())
+				if at < 0 {
+					at = len(learned) + i + k
 				}
 				if h.selects { // takes little time
-					turn[one.String()] = 0
+					at = 0
 				}
+				turn[one.String()] = at
 				out = append(out, one)
 			}
 		}

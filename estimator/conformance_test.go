@@ -181,3 +181,11 @@ func TestLassoConformance(t *testing.T) {
 		}
 	}
 }
+
+func TestLogisticL1Conformance(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		s := estimator.NewLogistic()
+		s.C, s.L1Ratio, s.Tol, s.Intercept = 0.5, 0.8, 1e-13, classes == 2
+		estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Origin: classes == 3, Tolerance: 1e-6})
+	}
+}

@@ -65,6 +65,12 @@ func solveLabels(ctx context.Context, s labelSpec, r *design.Rows) (solve.Linear
 				Intercept: []float64{(1 - 2*constant[j]) * design.AbsentIntercept}}
 			continue
 		}
+		if p.Path != nil {
+			if models[j], err = solvePath(ctx, p, r, l); err != nil {
+				return solve.Linear{}, err
+			}
+			continue
+		}
 		if fitted = append(fitted, j); p.UsesDescent(r, l) {
 			duals = append(duals, p.Descent(l))
 		} else {

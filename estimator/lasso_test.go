@@ -3,9 +3,11 @@ package estimator_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -14,18 +16,27 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/matrices"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // lassoReference is testdata/lasso.json.
 type lassoReference struct {
-	X               [][]float64
-	Number, Weights []float64
-	Nets            []struct {
+	X                        [][]float64
+	Number, Classes, Weights []float64
+	Nets                     []struct {
 		Weighted, Intercept bool
 		Alpha               float64
 		L1Ratio             float64 `json:"l1_ratio"`
 		Coef                []float64
 		B                   float64
+	}
+	Logistic []struct {
+		Weighted, Intercept bool
+		Classes             int
+		C                   float64
+		L1Ratio             float64 `json:"l1_ratio"`
+		Coef                [][]float64
+		B                   []float64
 	}
 }
 
@@ -65,6 +76,102 @@ func TestElasticNetEqualsReference(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestLogisticL1EqualsReference(t *testing.T) {
+	in := readLassoReference(t)
+	for _, want := range in.Logistic {
+		data := datasets.Set{X: matrix(in.X), Y: make([]float64, len(in.Classes))}
+		for i, y := range in.Classes {
+			data.Y[i] = min(y, float64(want.Classes-1))
+		}
+		if want.Weighted {
+			data.Weights = in.Weights
+		}
+		s := estimator.NewLogistic()
+		s.C, s.L1Ratio, s.Intercept, s.Tol = want.C, want.L1Ratio, want.Intercept, 1e-13
+		for _, sparse := range []bool{false, true} {
+			if sparse {
+				data.X = matrices.CSRFromDense(matrix(in.X))
+			}
+			f := fit(t, s, data).(*estimator.FittedLogistic)
+			if r := f.Report(); !r.Converged || r.Iterations == 0 {
+				t.Errorf("%+v: %+v", s, r)
+			}
+			mean := 0.0
+			for _, b := range want.B {
+				mean += b / float64(len(want.B))
+			}
+			for c, coef := range want.Coef {
+				near(t, fmt.Sprintf("coef of %+v", s), f.Coef().RawRowView(c), coef, 1e-6)
+				if len(want.B) > 1 {
+					want.B[c] -= mean
+				}
+			}
+			near(t, "intercept", f.Intercept(), want.B, 1e-6)
+			if violated := logisticViolation(t, f, data, s); violated > 1e-8 {
+				t.Errorf("%+v: the optimality conditions are violated by %v", s, violated)
+			}
+		}
+	}
+	s := estimator.NewLogistic()
+	s.C, s.L1Ratio = 0.2, 1
+	x := matrix(in.X)
+	two, list := mat.NewDense(len(in.X), 2, nil), []float64{}
+	for i, y := range in.Classes {
+		two.Set(i, 0, min(y, 1))
+		two.Set(i, 1, max(y-1, 0))
+	}
+	labels := fit(t, s, datasets.Set{X: x, Y: mat.Col(nil, 0, two), Targets: two}).(*estimator.FittedLogistic)
+	for j := range 2 {
+		one := fit(t, s, datasets.Set{X: x, Y: mat.Col(nil, j, two)}).(*estimator.FittedLogistic)
+		list = append(list, one.Coef().RawRowView(0)...)
+	}
+	near(t, "coef of two labels", labels.Coef().RawMatrix().Data, list, 1e-12)
+	_, err := s.Start(context.Background(), datasets.Schema{}, 3)
+	if !errors.Is(err, datasets.ErrNoPasses) {
+		t.Errorf("error %v of passes", err)
+	}
+	s.Solver = "dual"
+	if err := param.Check(s); err == nil || !strings.Contains(err.Error(), "auto, which an l1_ratio needs") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// logisticViolation returns how far a model is from the optimality conditions, relative to the penalty.
+func logisticViolation(t *testing.T, f *estimator.FittedLogistic, data datasets.Set,
+	s estimator.Logistic) (worst float64) {
+	t.Helper()
+	full, err := f.PredictFull(context.Background(), data.X, estimator.Request{Outputs: estimator.OutputProbabilities})
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes, cols := f.Coef().Dims()
+	for c := range classes {
+		of := c
+		if classes == 1 {
+			of = 1
+		}
+		for j := range cols {
+			g, w := 0.0, f.Coef().At(c, j)
+			for i, y := range data.Y {
+				r := -full.Probabilities.At(i, of)
+				if int(y) == of {
+					r++
+				}
+				if data.Weights != nil {
+					r *= data.Weights[i]
+				}
+				g += s.C * r * data.X.At(i, j)
+			}
+			if g -= (1 - s.L1Ratio) * w; w == 0 {
+				worst = max(worst, math.Abs(g)-s.L1Ratio)
+			} else {
+				worst = max(worst, math.Abs(g-math.Copysign(s.L1Ratio, w)))
+			}
+		}
+	}
+	return worst
 }
 
 // Of orthonormal columns, the weights are those of least squares, shrunk by alpha.

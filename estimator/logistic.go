@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -9,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
+	"github.com/bochner-ml/bochner/estimator/internal/lasso"
 	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -23,6 +25,11 @@ import (
 // for two classes, and for k > 2 the multinomial (softmax) loss of k×d weights,
 //
 //	C·Σ s_i·(log Σ_c exp(w_c'x_i + b_c) − w_y'x_i − b_y) + ½‖W‖²
+//
+// With an L1Ratio, the penalty is L1Ratio·‖W‖₁ + ½(1 − L1Ratio)·‖W‖², which sets most weights to 0 if
+// C is small. Then Solver auto takes proximal Newton steps by coordinate descent, with all rows in
+// memory, until the duality gap is at most Tol of the loss of the best constant; Newton's method and
+// the dual cannot.
 //
 // The intercepts are not penalized; those of several classes are shifted to sum to 0. Several labels
 // (see [datasets.Tags]) have a loss of two classes each; dense rows are read for all of them at once.
@@ -43,6 +50,7 @@ import (
 // an error: the report has Converged false and a warning.
 type Logistic struct {
 	C           float64
+	L1Ratio     float64
 	Intercept   bool
 	ClassWeight ClassWeight
 	Solver      string
@@ -59,9 +67,17 @@ func NewLogistic() Logistic {
 func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
 	l.Complexity("C", param.LessPenalty)
+	l.Float(&s.L1Ratio, "l1_ratio", "share of the penalty on absolute weights; the rest is on half the squared weights",
+		param.Range{Low: 0, High: 1})
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
+	l.Check("solver", func() error {
+		if s.L1Ratio > 0 && s.Solver != "auto" {
+			return errors.New("auto, which an l1_ratio needs")
+		}
+		return nil
+	})
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedLogistic].
@@ -84,7 +100,7 @@ func (s Logistic) fittedLabels(f FittedLinearClassifier) Predictor { return &Fit
 
 // plain returns the spec for package joint.
 func (s Logistic) plain() joint.PenalizedLoss {
-	return joint.PenalizedLoss{C: s.C, Tol: s.Tol,
+	p := joint.PenalizedLoss{C: s.C, Tol: s.Tol,
 		MaxIter:   s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
@@ -92,6 +108,17 @@ func (s Logistic) plain() joint.PenalizedLoss {
 		},
 		UsesDescent: s.byDescent,
 		Descent:     s.descent, Newton: s.newton}
+	if s.L1Ratio > 0 {
+		p.Path = func(ctx context.Context, r *design.Rows, l *design.Labels) (joint.Next, error) {
+			path, err := lasso.NewLogisticPath(ctx, r, l, s.Intercept, lasso.Options{L1Ratio: s.L1Ratio, Tol: s.Tol,
+				MaxIter: s.MaxIter})
+			if err != nil {
+				return nil, err
+			}
+			return path.Solve, nil
+		}
+	}
+	return p
 }
 
 // newton returns the objective of Newton's method.
@@ -99,6 +126,9 @@ func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(
 
 // Cost estimates a fit to rows of a shape.
 func (s Logistic) Cost(shape datasets.Shape) datasets.Cost {
+	if s.L1Ratio > 0 {
+		return lasso.LogisticCost(shape)
+	}
 	if shape.Outputs <= 2 && s.dual(newton.ShapeExceedsFactorLimit(shape)) {
 		return descent.LogisticCost(shape)
 	}
@@ -107,7 +137,7 @@ func (s Logistic) Cost(shape datasets.Shape) datasets.Cost {
 
 // Tags returns that the model is a classifier, also of several labels.
 func (s Logistic) Tags() datasets.Tags {
-	return datasets.Tags{Task: datasets.Classification, MultiLabel: true, SharedMaps: s.Solver != "dual"}
+	return datasets.Tags{Task: datasets.Classification, MultiLabel: true, SharedMaps: s.Solver != "dual" && s.L1Ratio == 0}
 }
 
 // FittedLogistic is a fitted logistic regression: a linear classifier with probabilities.

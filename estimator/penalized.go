@@ -99,14 +99,7 @@ func solvePenalized(ctx context.Context, s penalized, r *design.Rows) (solve.Lin
 		return solve.Linear{}, nil, err
 	}
 	if p.Path != nil {
-		if r, err = r.WithRowCount(len(l.Y)).InMemory(ctx); err != nil {
-			return solve.Linear{}, nil, err
-		}
-		next, err := p.Path(ctx, r, l)
-		if err != nil {
-			return solve.Linear{}, nil, err
-		}
-		model, err := next(ctx, p.C)
+		model, err := solvePath(ctx, p, r, l)
 		return model, l.Classes, err
 	}
 	if p.UsesDescent != nil && p.UsesDescent(r, l) {
@@ -116,4 +109,17 @@ func solvePenalized(ctx context.Context, s penalized, r *design.Rows) (solve.Lin
 	kern.Scale(p.C, l.Weights)
 	model, err := p.Newton(l).Solve(ctx, r, p.Tol, p.MaxIter)
 	return model, l.Classes, err
+}
+
+// solvePath reads the rows into memory and starts a path at the candidate.
+func solvePath(ctx context.Context, p joint.PenalizedLoss, r *design.Rows, l *design.Labels) (solve.Linear, error) {
+	r, err := r.WithRowCount(len(l.Y)).InMemory(ctx)
+	if err != nil {
+		return solve.Linear{}, err
+	}
+	next, err := p.Path(ctx, r, l)
+	if err != nil {
+		return solve.Linear{}, err
+	}
+	return next(ctx, p.C)
 }

@@ -75,6 +75,9 @@ func startPasses(ctx context.Context, s newtonSpec, from Predictor, schema datas
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	solver, loss, _, numbers := s.solver()
+	if s.plain().Path != nil {
+		return nil, fmt.Errorf("%s: %w: a penalty on absolute weights needs all rows at once", name, datasets.ErrNoPasses)
+	}
 	if !strings.HasPrefix(loss, "squared_") || solver == "dual" {
 		return nil, fmt.Errorf("%s: %w: coordinate descent needs all rows at once; a squared loss goes by solver: newton",
 			name, datasets.ErrNoPasses)

@@ -14,7 +14,7 @@ rng = np.random.default_rng(3)
 n, p = 70, 9
 X = (rng.normal(0, 1, (n, p)) * np.linspace(.5, 2, p) + rng.normal(0, .7, (n, 1)) + np.arange(p) % 3).round(3)
 number = (X @ [1, 0, -1, 0, .5, 0, 0, .2, 0] + rng.normal(0, .5, n) + 2).round(3)
-classes = np.argmax(np.c_[number - 1, 3 + X[:, 1] - X[:, 3], np.full(n, 2.5)] + rng.gumbel(0, 1, (n, 3)), axis=1)
+classes = np.argmax(np.c_[number - number.mean(), X[:, 1] - X[:, 3], np.zeros(n)] + rng.gumbel(0, 1, (n, 3)), axis=1)
 weights = rng.uniform(.1, 2, n).round(2)
 out = {"program": "scikit-learn " + sklearn.__version__, "X": X.tolist(), "number": number.tolist(),
        "classes": classes.tolist(), "weights": weights.tolist(), "nets": [], "logistic": []}
@@ -26,7 +26,7 @@ for weighted in (False, True):
         out["nets"].append({"weighted": weighted, "alpha": alpha, "l1_ratio": ratio, "intercept": intercept,
                             "coef": m.coef_.tolist(), "b": float(m.intercept_)})
     for count in (2, 3):
-        for C, ratio in [(.1, 1), (1, 1), (1, .5)]:
+        for C, ratio in [(.2, 1), (1, 1), (1, .5)]:
             for intercept in (True, False):
                 m = LogisticRegression(C=C, l1_ratio=ratio, fit_intercept=intercept, solver="saga", tol=1e-13,
                                        max_iter=1000000)

@@ -82,6 +82,7 @@ func cases() []oneCase {
 		{"ridge_classifier_of_labels", labels, numbers + "- rff: {features: 60}\n- ridge_classifier\n"},
 		{"thresholds_of_labels", labels, numbers + "- rff: {features: 60}\n- threshold: {estimator: logistic}\n"},
 		{"logistic_of_three", classes, numbers + "- rff: {features: 60}\n- logistic\n"},
+		{"logistic_of_few_weights", classes, numbers + "- rff: {features: 60}\n- logistic: {l1_ratio: 1}\n"},
 		{"svm", binary, numbers + "- rff: {features: 60}\n- svm\n"},
 		{"svr", regression, numbers + "- rff: {features: 60}\n- svr\n"},
 		{"lasso", regression, numbers + "- rff: {features: 60}\n- lasso: {alpha: 0.01}\n"},

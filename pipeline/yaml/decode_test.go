@@ -117,7 +117,7 @@ func TestSeedsAreDerived(t *testing.T) {
 // TestDecodeErrors checks that all errors are reported at once, with position, value and
 // constraint.
 func TestDecodeErrors(t *testing.T) {
-	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, logistic, svm, svr"
+	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, lasso, elastic_net, logistic"
 	for _, c := range []struct{ text, want string }{
 		{"3", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got 3"},
 		{"[]", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got []"},
@@ -510,6 +510,7 @@ func TestComplexities(t *testing.T) {
 		"polynomial_sketch.features": param.MoreUnits, "skewed_chi2.features": param.MoreUnits,
 		"kernel_svr.epsilon": param.MorePenalty, "kernel_svm.C": param.LessPenalty, "kernel_svr.C": param.LessPenalty,
 		"logistic.C": param.LessPenalty, "svm.C": param.LessPenalty, "svr.C": param.LessPenalty,
+		"lasso.alpha": param.MorePenalty, "elastic_net.alpha": param.MorePenalty,
 	}
 	got := map[string]param.Complexity{}
 	for _, e := range pipeline.Registered() {

@@ -119,7 +119,7 @@ func (m *Problem) join(ctx context.Context, list []int) error {
 	}
 	m.set = append(m.set, list...)
 	whole := len(m.set) == m.p && (old == 0 || m.rows != nil)
-	products, err := m.products(ctx, list, whole)
+	products, _, err := m.products(ctx, list, whole)
 	if err != nil {
 		return err
 	}
@@ -167,13 +167,14 @@ func (m *Problem) constant(position int) bool {
 	return m.gram[position][position] <= (16+float64(m.n)/2)*0x1p-52*mean*mean
 }
 
-// products returns the products of the listed features with all features, or only with each other.
-func (m *Problem) products(ctx context.Context, list []int, whole bool) ([]float64, error) {
+// products returns the products of the listed features with all features, or only with each other, and
+// the sums of the listed features.
+func (m *Problem) products(ctx context.Context, list []int, whole bool) (out, sums []float64, err error) {
 	k, wide := len(list), m.p
 	if whole {
 		wide = len(list)
 	}
-	out, sums := kern.MakeLarge[float64](k*wide), make([]float64, k)
+	out, sums = kern.MakeLarge[float64](k*wide), make([]float64, k)
 	const size = 512
 	height := size
 	csr, sparse := m.x.(*matrices.CSR)
@@ -190,7 +191,6 @@ func (m *Problem) products(ctx context.Context, list []int, whole bool) ([]float
 		z := kern.Dense(hi-lo, k, k, buffer)
 		m.gather(z, lo, list, slot)
 		kern.MulVecT(sums, z, m.weights[lo:hi], true)
-		var err error
 		switch {
 		case whole:
 			err = kern.Gram(ctx, sum, z, m.weights[lo:hi])
@@ -209,17 +209,17 @@ func (m *Problem) products(ctx context.Context, list []int, whole bool) ([]float
 			err = kern.MulContext(ctx, sum, z.T(), design.View(m.x.(*mat.Dense)).Slice(lo, hi, 0, m.p), true)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if whole {
 		kern.MirrorLower(sum)
-		return out, nil
+		return out, sums, nil
 	}
 	for a := range k { // what rounding of the means has left
 		kern.Axpy(-sums[a], m.mean, out[a*wide:(a+1)*wide])
 	}
-	return out, nil
+	return out, sums, nil
 }
 
 // scaleRows multiplies each row by its weight.

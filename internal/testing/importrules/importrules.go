@@ -327,6 +327,7 @@ var Allowed = map[string][]string{
 	"bench/stream": {"internal/kern", "kernel", "pipeline", "transformer", "estimator", "datasets",
 		"internal/codec/svg"},
 	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
+	"bench/portfolio":   {"auto", "metrics"}, // from the files of runs
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelsvm":   {"estimator", "gridsearch", "internal/runtime/cputime", "kernel", "datasets", "metrics"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},

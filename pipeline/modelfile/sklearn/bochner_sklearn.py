@@ -716,6 +716,10 @@ class _Export:
             C = getattr(one, "C", None)
             if isinstance(C, (int, float)) and 0 < C < math.inf:
                 spec["C"] = float(C)
+            penalty = getattr(one, "penalty", None)
+            ratio = 1 if penalty == "l1" else getattr(one, "l1_ratio", None) if penalty in ("elasticnet", "deprecated") else None
+            if "C" in spec and isinstance(ratio, (int, float)) and ratio > 0:
+                spec["l1_ratio"] = float(ratio)
             return _Step("logistic", spec, state=state)
         word = "ridge_classifier"
         if kind == "LinearSVC":
