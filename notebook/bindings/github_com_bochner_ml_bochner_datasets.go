@@ -19,6 +19,7 @@ func init() {
 			"Anomaly":                reflect.ValueOf(datasets.Anomaly),
 			"AnyTask":                reflect.ValueOf(datasets.AnyTask),
 			"Categorical":            reflect.ValueOf(datasets.Categorical),
+			"CheckInput":             reflect.ValueOf(datasets.CheckInput),
 			"Classification":         reflect.ValueOf(datasets.Classification),
 			"Clustering":             reflect.ValueOf(datasets.Clustering),
 			"Concat":                 reflect.ValueOf(datasets.Concat),

@@ -28,6 +28,7 @@ func init() {
 			"FitSource":                reflect.ValueOf(estimator.FitSource),
 			"FittedTags":               reflect.ValueOf(estimator.FittedTags),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
+			"NewElasticNet":            reflect.ValueOf(estimator.NewElasticNet),
 			"NewGammaRegression":       reflect.ValueOf(estimator.NewGammaRegression),
 			"NewGaussianProcess":       reflect.ValueOf(estimator.NewGaussianProcess),
 			"NewHuber":                 reflect.ValueOf(estimator.NewHuber),
@@ -35,6 +36,7 @@ func init() {
 			"NewKernelRidgeClassifier": reflect.ValueOf(estimator.NewKernelRidgeClassifier),
 			"NewKernelSVM":             reflect.ValueOf(estimator.NewKernelSVM),
 			"NewKernelSVR":             reflect.ValueOf(estimator.NewKernelSVR),
+			"NewLasso":                 reflect.ValueOf(estimator.NewLasso),
 			"NewLogistic":              reflect.ValueOf(estimator.NewLogistic),
 			"NewPoisson":               reflect.ValueOf(estimator.NewPoisson),
 			"NewQuantileRegression":    reflect.ValueOf(estimator.NewQuantileRegression),
@@ -57,10 +59,12 @@ func init() {
 			"OutputsOf":                reflect.ValueOf(estimator.OutputsOf),
 			"PlanBatch":                reflect.ValueOf(estimator.PlanBatch),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
+			"Refit":                    reflect.ValueOf(estimator.Refit),
 		},
 		Types: map[string]reflect.Type{
 			"BlockEstimator":         reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
 			"ClassWeight":            reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
+			"ElasticNet":             reflect.TypeOf((*estimator.ElasticNet)(nil)).Elem(),
 			"Estimator":              reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
 			"FittedGLM":              reflect.TypeOf((*estimator.FittedGLM)(nil)).Elem(),
 			"FittedGaussianProcess":  reflect.TypeOf((*estimator.FittedGaussianProcess)(nil)).Elem(),
@@ -82,6 +86,7 @@ func init() {
 			"KernelRidgeClassifier":  reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
 			"KernelSVM":              reflect.TypeOf((*estimator.KernelSVM)(nil)).Elem(),
 			"KernelSVR":              reflect.TypeOf((*estimator.KernelSVR)(nil)).Elem(),
+			"Lasso":                  reflect.TypeOf((*estimator.Lasso)(nil)).Elem(),
 			"LeaveOneOutPath":        reflect.TypeOf((*estimator.LeaveOneOutPath)(nil)).Elem(),
 			"LinearSmoother":         reflect.TypeOf((*estimator.LinearSmoother)(nil)).Elem(),
 			"Logistic":               reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
@@ -93,6 +98,7 @@ func init() {
 			"Predictor":              reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
 			"QuantileRegression":     reflect.TypeOf((*estimator.QuantileRegression)(nil)).Elem(),
 			"RFFNetwork":             reflect.TypeOf((*estimator.RFFNetwork)(nil)).Elem(),
+			"Refitter":               reflect.TypeOf((*estimator.Refitter)(nil)).Elem(),
 			"Report":                 reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":               reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
 			"Request":                reflect.TypeOf((*estimator.Request)(nil)).Elem(),
@@ -103,7 +109,6 @@ func init() {
 			"SVM":                    reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                    reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"Smoother":               reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
-			"Thresholded":            reflect.TypeOf((*estimator.Thresholded)(nil)).Elem(),
 			"Tweedie":                reflect.TypeOf((*estimator.Tweedie)(nil)).Elem(),
 			"Variance":               reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
 			"Wrapper":                reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
@@ -116,8 +121,8 @@ func init() {
 			"LinearSmoother":       reflect.TypeOf((*proxy_estimator_LinearSmoother)(nil)).Elem(),
 			"PassEstimator":        reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
 			"Predictor":            reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
+			"Refitter":             reflect.TypeOf((*proxy_estimator_Refitter)(nil)).Elem(),
 			"Reporter":             reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"Thresholded":          reflect.TypeOf((*proxy_estimator_Thresholded)(nil)).Elem(),
 			"Wrapper":              reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
@@ -205,25 +210,25 @@ func (p *proxy_estimator_Predictor) Predict(a0 context.Context, a1 mat.Matrix) (
 	return p.Predict_(p.Object, a0, a1)
 }
 
+type proxy_estimator_Refitter struct {
+	Object   any
+	Predict_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	Refit_   func(_proxy_obj_ any, a0 context.Context, a1 estimator.Estimator, a2 datasets.Set) (estimator.Predictor, error)
+}
+
+func (p *proxy_estimator_Refitter) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_Refitter) Refit(a0 context.Context, a1 estimator.Estimator, a2 datasets.Set) (estimator.Predictor, error) {
+	return p.Refit_(p.Object, a0, a1, a2)
+}
+
 type proxy_estimator_Reporter struct {
 	Object  any
 	Report_ func(_proxy_obj_ any) estimator.Report
 }
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
-
-type proxy_estimator_Thresholded struct {
-	Object            any
-	Predict_          func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-	WithoutThreshold_ func(_proxy_obj_ any) (estimator.Predictor, float64, bool, bool)
-}
-
-func (p *proxy_estimator_Thresholded) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.Predict_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_Thresholded) WithoutThreshold() (estimator.Predictor, float64, bool, bool) {
-	return p.WithoutThreshold_(p.Object)
-}
 
 type proxy_estimator_Wrapper struct {
 	Object   any

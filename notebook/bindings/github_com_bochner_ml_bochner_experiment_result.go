@@ -19,6 +19,7 @@ func init() {
 		Types: map[string]reflect.Type{
 			"AnomalyShares":       reflect.TypeOf((*result.AnomalyShares)(nil)).Elem(),
 			"Auto":                reflect.TypeOf((*result.Auto)(nil)).Elem(),
+			"AutoCost":            reflect.TypeOf((*result.AutoCost)(nil)).Elem(),
 			"AutoRound":           reflect.TypeOf((*result.AutoRound)(nil)).Elem(),
 			"Baseline":            reflect.TypeOf((*result.Baseline)(nil)).Elem(),
 			"Beyond":              reflect.TypeOf((*result.Beyond)(nil)).Elem(),

@@ -32,6 +32,7 @@ func init() {
 			"RMSE":                        reflect.ValueOf(metrics.RMSE),
 			"ROCAUC":                      reflect.ValueOf(metrics.ROCAUC),
 			"ROCCurve":                    reflect.ValueOf(metrics.ROCCurve),
+			"Register":                    reflect.ValueOf(metrics.Register),
 			"RequiresIntervals":           reflect.ValueOf(metrics.RequiresIntervals),
 			"RequiresPredictions":         reflect.ValueOf(metrics.RequiresPredictions),
 			"RequiresPredictionsAndCosts": reflect.ValueOf(metrics.RequiresPredictionsAndCosts),
