@@ -257,10 +257,14 @@ var heads = withVariants(
 var portfolio string
 
 // table lists all recipes of a task in the order in which a small budget tries them: those of the portfolio, and the
-// others by the sum of the indices of representation and map.
-func table(task datasets.Task, representations []representation) []recipe {
+// others by the sum of the indices of representation and map. The portfolio is not for text, of which its tables
+// have none.
+func table(task datasets.Task, representations []representation, text bool) []recipe {
 	var out []recipe
 	learned := strings.Split(strings.TrimSpace(portfolio), "\n")
+	if text {
+		learned = nil
+	}
 	turn := map[string]int{}
 	for _, h := range heads {
 		for i, p := range representations {
@@ -272,7 +276,11 @@ func table(task datasets.Task, representations []representation) []recipe {
 				}
 				one := recipe{p, m, h}
 				at := slices.Index(learned, one.String())
-				if at < 0 {
+				switch {
+				case at >= 0:
+				case p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "":
+					at = len(learned) + 1 // often the best for many rows
+				default:
 					at = len(learned) + i + k
 				}
 				if h.selects { // takes little time
@@ -327,7 +335,7 @@ func (r recipe) sizeOf(size int) int {
 func Recipes() []string {
 	var out []string
 	for _, task := range []datasets.Task{datasets.Regression, datasets.Classification} {
-		for _, r := range table(task, representations) {
+		for _, r := range table(task, representations, false) {
 			out = append(out, r.String())
 		}
 	}

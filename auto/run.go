@@ -124,7 +124,7 @@ func (r *run) chooseTable() error {
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
 	poisson := r.metric.Name == "mean_poisson_deviance" || r.metric.Name == "d2_poisson" // of predictions > 0
 	r.transforms = r.tails()
-	for _, k := range table(task, r.orderedRepresentations()) {
+	for _, k := range table(task, r.orderedRepresentations(), hasText(r.data)) {
 		if k.late = k.head.late || k.near != ""; hasText(r.data) && k.plain() {
 			k.head = k.head.ofText()
 		}

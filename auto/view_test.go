@@ -132,7 +132,7 @@ func TestLessonsAreNotTestedOn(t *testing.T) {
 // Every step and model that a recipe names is registered, and takes the settings that it is given.
 func TestRecipesAreRegistered(t *testing.T) {
 	for _, task := range []datasets.Task{datasets.Regression, datasets.Classification} {
-		for _, k := range table(task, representations) {
+		for _, k := range table(task, representations, false) {
 			parts := []part{k.scale, k.learn, k.mapping.step, k.model}
 			for _, p := range parts {
 				if p.name == "" {

@@ -7,8 +7,8 @@
 // It reads the scores of the first round of each run, on the fewest rows. The regret of some recipes on a table is the
 // distance of their best score from the best score of all recipes, as a fraction of its distance from the median
 // recipe. The order is greedy: the next recipe is the one that decreases the mean regret over the tables most in
-// relation to its time. The report applies an order learned without a table to that table, next to the order of
-// package auto without a portfolio.
+// relation to its time. The report applies an order learned without a table to that table, next to the current order of
+// package auto, which may have been learned from the same tables. Leave out tables with text: their order is fixed.
 package main
 
 import (
@@ -180,7 +180,7 @@ func order(tables []table) (out []string) {
 // order of package auto.
 func report(tables []table) {
 	usual := auto.Recipes()
-	fmt.Println("seconds  learned  default")
+	fmt.Println("seconds  learned  current")
 	for _, seconds := range []float64{0.25, 0.5, 1, 2, 4, 8} {
 		var learned, given float64
 		for i, t := range tables {
