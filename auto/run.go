@@ -255,7 +255,8 @@ func (r *run) firstModel(ctx context.Context) error {
 	const rows, size, fewer = 1000, 128, 250
 	try := func(at, rows, penalties int) ([]scored, error) {
 		low, high, _, _ := r.table[at].penalties()
-		points := r.neighborhood(point{recipe: at, size: size, penalty: (low + high) / 2}, 0, 0, penalties, (high-low)/4)
+		first := r.pointAt(entrant{point: point{recipe: at, penalty: (low + high) / 2}}, level{size: size})
+		points := r.neighborhood(first, 0, 0, penalties, (high-low)/4)
 		return r.tryExtra(ctx, rows, -1, points)
 	}
 	at := max(slices.IndexFunc(r.table, func(k recipe) bool {

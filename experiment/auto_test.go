@@ -416,7 +416,7 @@ func TestAutoAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result.Auto.Resumed != stopped || result.Auto.Candidates <= stopped {
-		t.Errorf("%d of %d candidates from the journal", result.Auto.Resumed, result.Auto.Candidates)
+		t.Errorf("%d of %d candidates from the journal, want %d", result.Auto.Resumed, result.Auto.Candidates, stopped)
 	}
 	other := few("out")
 	other.Seed = 7

@@ -213,6 +213,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"gamma":                    {pipeline.Steps(rff).Then(estimator.NewGammaRegression()), aboveZero},
 		"tweedie":                  {pipeline.Steps(rff).Then(estimator.NewTweedie()), aboveZero},
 		"huber":                    {pipeline.Steps(rff).Then(estimator.NewHuber()), amounts},
+		"lasso":                    {pipeline.Steps(rff).Then(estimator.NewLasso()), amounts},
+		"elastic_net":              {pipeline.Steps(rff).Then(estimator.NewElasticNet()), amounts},
 		"quantile":                 {pipeline.Steps(rff).Then(estimator.NewQuantileRegression()), amounts},
 		"support vectors, classes": {pipeline.Steps().Then(estimator.NewKernelSVM()), numbers},
 		"support vectors":          {pipeline.Steps().Then(estimator.NewKernelSVR()), amounts},
