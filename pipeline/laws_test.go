@@ -153,7 +153,7 @@ func TestRegisteredStepsConformance(t *testing.T) {
 		"poisson": {Amounts: true, Tolerance: 0.05}, "gamma_regression": {Amounts: true, Tolerance: 0.05},
 		"tweedie": {Amounts: true, Tolerance: 0.05}, "huber": {Tolerance: 0.05}, "quantile_regression": {Tolerance: 0.05},
 		"kernel_ridge_classifier": {Classes: 3}, "kernel_svm": {Classes: 3, Tolerance: 0.05},
-		"kernel_svr":     {Tolerance: 0.05},
+		"lasso": {Tolerance: 1e-6}, "elastic_net": {Tolerance: 1e-6}, "kernel_svr": {Tolerance: 0.05},
 		"sgd_classifier": {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true},
 		"kmeans": {}, "spectral": {Origin: true, Positive: true}, "one_class": {Origin: true, Positive: true,
 			Tolerance: 0.05},
