@@ -40,7 +40,7 @@ func (r *run) scaled(p point, scale float64) point {
 	if scale != 1 && r.table[p.recipe].sizeOf(p.size) > 0 {
 		size := int(scale * float64(p.size))
 		if p.size = r.sizeWithin(size); r.limited() {
-			p.size = min(p.size, max(size, 1))
+			p.size = min(p.size, max(size, minLimitedSize))
 		}
 	}
 	return p
@@ -238,7 +238,11 @@ func (r *run) finish(ctx context.Context) error {
 	if err := r.withinLimits(ctx); err != nil {
 		return err
 	}
-	for range 3 {
+	attempts := 3
+	if r.limited() { // a model may exceed its estimated cost
+		attempts += promoted
+	}
+	for range attempts {
 		chosen, err := r.choose(ctx)
 		if err != nil || chosen.members == nil {
 			return err
@@ -267,6 +271,12 @@ func (r *run) finish(ctx context.Context) error {
 		}
 		if !over {
 			break
+		}
+		if in := r.incumbent; len(in.members) == 1 { // it counts as measured: the next best follows
+			r.costs[in.members[0].point] = in.cost
+			if err := r.withinLimits(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	for range 3 {

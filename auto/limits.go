@@ -65,6 +65,9 @@ func (r *run) measure(ctx context.Context, model estimator.Predictor) (c cost, e
 	return c, nil
 }
 
+// minLimitedSize is the size of the narrowest map of which the half is tried to meet a limit.
+const minLimitedSize = 32
+
 // limited reports whether there is a limit of the cost of predictions.
 func (r *run) limited() bool { return r.options.MaxPredictTime > 0 || r.options.MaxSize > 0 }
 
@@ -137,7 +140,6 @@ func (r *run) withinLimits(ctx context.Context) error {
 	if !r.limited() {
 		return nil
 	}
-	const least = 32 // size of a map of which the half is tried
 	on, list := r.leader.on, r.ranked()
 	var kept []scored
 	var points []point
@@ -158,7 +160,7 @@ func (r *run) withinLimits(ctx context.Context) error {
 				}
 				break
 			}
-			if err != nil || r.table[p.recipe].sizeOf(p.size) == 0 || p.size < least {
+			if err != nil || r.table[p.recipe].sizeOf(p.size) == 0 || p.size < minLimitedSize {
 				break
 			}
 		}
