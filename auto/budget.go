@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -234,10 +235,8 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 }
 
 // expectedFit estimates the seconds of a fit to all rows and of later ones, including the learning of its
-// representation. Without an
-// earlier fit, the throughput is between that of the smaller trials and that of matrix products, for exact kernels the
-// latter; on sparse maps, the
-// number of iterations grows with the rows.
+// representation. Without an earlier fit, the throughput is between that of the smaller trials and that of matrix
+// products, for exact kernels the latter; on sparse maps, the number of iterations grows with the rows.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	kind := r.table[p.recipe]
 	flops, later, err := r.workWithLater(ctx, p)
@@ -260,16 +259,12 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 
 // workWithLater estimates the flops of a fit to all rows after the representation, and of later ones.
 func (r *run) workWithLater(ctx context.Context, p point) (flops, later float64, err error) {
-	for k, rows := range append([]int{r.data.Rows()}, r.options.LaterFits...) {
-		own, err := r.fitWork(ctx, p, rows)
-		if err != nil {
-			return 0, 0, err
-		}
-		if later += own; k == 0 {
-			flops, later = own, 0
-		}
+	flops, err = r.fitWork(ctx, p, r.data.Rows())
+	for _, rows := range r.options.LaterFits {
+		own, wrong := r.fitWork(ctx, p, rows)
+		later, err = later+own, cmp.Or(err, wrong)
 	}
-	return flops, later, nil
+	return flops, later, err
 }
 
 // fitWork estimates the flops of a fit to the given rows after the representation.

@@ -40,6 +40,9 @@ const (
 // penaltyOf returns the penalty at a lattice coordinate.
 func penaltyOf(place int) float64 { return rounded(math.Pow(10, float64(place)/4)) }
 
+// placeOf returns the lattice coordinate that is nearest to a penalty.
+func placeOf(penalty float64) int { return int(math.Round(4 * math.Log10(penalty))) }
+
 // rounded rounds to three digits, for short YAML.
 func rounded(v float64) float64 {
 	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)

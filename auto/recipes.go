@@ -363,7 +363,7 @@ func (r *sample) unitStep() int {
 	if !(deviation > 0) || math.IsInf(deviation, 1) {
 		return 0
 	}
-	return int(math.Round(4 * math.Log10(deviation)))
+	return placeOf(deviation)
 }
 
 // inUnits returns the head with penalties multiplied by the given number of steps.

@@ -163,7 +163,7 @@ func (r *run) pointOf(ctx context.Context, i int, e Entry) (p point, err error) 
 		return p, err
 	}
 	_, _, floor, most := kind.penalties()
-	p.penalty = min(max(int(math.Round(4*math.Log10(penalty))), floor), most)
+	p.penalty = min(max(placeOf(penalty), floor), most)
 	if kind.rule != "" {
 		gamma, err := number("gamma")
 		if err != nil {

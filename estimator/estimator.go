@@ -62,7 +62,8 @@ var (
 		datasets.CostEstimator
 		param.Declarer
 	}{(*ElasticNet)(nil), (*GammaRegression)(nil), (*GaussianProcess)(nil), (*Huber)(nil), (*KernelRidge)(nil),
-		(*KernelRidgeClassifier)(nil), (*KernelSVM)(nil), (*KernelSVR)(nil), (*Lasso)(nil), (*Logistic)(nil), (*Poisson)(nil), (*QuantileRegression)(nil),
+		(*KernelRidgeClassifier)(nil), (*KernelSVM)(nil), (*KernelSVR)(nil), (*Lasso)(nil), (*Logistic)(nil),
+		(*Poisson)(nil), (*QuantileRegression)(nil),
 		(*RFFNetwork)(nil), (*Ridge)(nil), (*RidgeClassifier)(nil), (*SGDClassifier)(nil), (*SGDRegressor)(nil),
 		(*SVM)(nil), (*SVR)(nil), (*Tweedie)(nil)}
 	_ = []PassEstimator{GammaRegression{}, GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{},

@@ -421,10 +421,12 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 		return f, nil, fmt.Errorf("experiment: cannot start from %s: the task must be %s, got %s", options.StartFrom,
 			options.startTask, data.Task)
 	}
-	at := slices.IndexFunc(set.Y, func(y float64) bool { return !(y >= 0) || y != math.Trunc(y) })
-	if options.counts && at >= 0 {
-		return f, nil, fmt.Errorf("experiment: task counts: the target %s must be integers ≥ 0, got %v; use the task regression",
-			set.Schema.Targets[0].Name, set.Y[at])
+	if options.counts {
+		at := slices.IndexFunc(set.Y, func(y float64) bool { return !(y >= 0) || y != math.Trunc(y) })
+		if at >= 0 {
+			return f, nil, fmt.Errorf("experiment: task counts: the target %s must be integers ≥ 0, got %v; "+
+				"use the task regression", set.Schema.Targets[0].Name, set.Y[at])
+		}
 	}
 	o := auto.NewOptions()
 	o.Budget = time.Duration(options.Minutes * float64(time.Minute))

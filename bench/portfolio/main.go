@@ -4,7 +4,7 @@
 //	go run ./bench/portfolio runs/*              reports what the order is worth
 //	go run ./bench/portfolio -write auto/portfolio.txt runs/*
 //
-// It reads the scores of the first round of each run, on the fewest rows. The regret of some recipes on a table is the
+// It reads the scores of the first round of each run. The regret of some recipes on a table is the
 // distance of their best score from the best score of all recipes, as a fraction of its distance from the median
 // recipe. The order is greedy: the next recipe is the one that decreases the mean regret over the tables most in
 // relation to its time. The report applies an order learned without a table to that table, next to the current order of
@@ -65,10 +65,18 @@ func run(write string, folders []string) error {
 // read reads the first round of a run.
 func read(folder string) (table, error) {
 	t := table{filepath.Base(folder), map[string]float64{}, map[string]float64{}}
-	var result struct{ Auto struct{ Score string } }
+	var result struct {
+		Auto struct {
+			Score  string
+			Rounds []struct{ Rows int }
+		}
+	}
 	text, err := os.ReadFile(filepath.Join(folder, "result.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &result)
+	}
+	if err == nil && len(result.Auto.Rounds) == 0 {
+		err = fmt.Errorf("the search has no complete round")
 	}
 	if err != nil {
 		return t, err
@@ -90,7 +98,6 @@ func read(folder string) (table, error) {
 	for j, name := range rows[0] {
 		at[name] = j
 	}
-	fewest := math.MaxInt
 	known := auto.Recipes()
 	number := func(r []string, name string) float64 {
 		v, err := strconv.ParseFloat(r[at[name]], 64)
@@ -99,18 +106,9 @@ func read(folder string) (table, error) {
 		}
 		return v
 	}
-	rows = slices.DeleteFunc(rows[1:], func(r []string) bool {
-		const first = 1000 // rows of the first model, before the first round
-		n := int(number(r, "rows"))
-		skip := !slices.Contains(known, r[at["recipe"]]) || math.IsNaN(number(r, "score")) ||
-			number(r, "features") == 128 && n == first
-		if !skip {
-			fewest = min(fewest, n)
-		}
-		return skip
-	})
-	for _, r := range rows {
-		if int(number(r, "rows")) != fewest {
+	for _, r := range rows[1:] {
+		if !slices.Contains(known, r[at["recipe"]]) || math.IsNaN(number(r, "score")) ||
+			int(number(r, "rows")) != result.Auto.Rounds[0].Rows {
 			continue
 		}
 		recipe, loss := r[at["recipe"]], number(r, "score")

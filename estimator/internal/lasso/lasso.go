@@ -111,6 +111,15 @@ func (m *Problem) transposed(dst, v []float64) {
 	kern.MulVecT(dst, design.View(m.x.(*mat.Dense)), v, false)
 }
 
+// multiplied writes X·v to dst.
+func (m *Problem) multiplied(dst, v []float64) {
+	if csr, ok := m.x.(*matrices.CSR); ok {
+		kern.SparseMulVec(dst, design.SparseView(csr), v, false)
+		return
+	}
+	kern.MulVec(dst, design.View(m.x.(*mat.Dense)), v, false)
+}
+
 // join adds features to the set, and their products.
 func (m *Problem) join(ctx context.Context, list []int) error {
 	k, old := len(list), len(m.set)
@@ -285,11 +294,7 @@ func (m *Problem) gradient(dst []float64, q *quadratic) {
 		})
 	default:
 		w, residuals := m.all(q.w), make([]float64, m.n)
-		if csr, ok := m.x.(*matrices.CSR); ok {
-			kern.SparseMulVec(residuals, design.SparseView(csr), w, false)
-		} else {
-			kern.MulVec(residuals, design.View(m.x.(*mat.Dense)), w, false)
-		}
+		m.multiplied(residuals, w)
 		moved := kern.Dot(w, m.mean)
 		for i, z := range residuals {
 			residuals[i] = m.weights[i] * (m.y[i] - z + moved)

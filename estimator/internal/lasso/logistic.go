@@ -7,13 +7,10 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/matrices"
 )
 
 // LogisticPath solves logistic regressions, with one score for two classes and one for each of more,
@@ -292,11 +289,7 @@ func (q *quadratic) penalty(w float64) float64 { return q.l1*math.Abs(w) + q.l2/
 func (t *LogisticPath) search(q *quadratic, c int, move []float64, shift, decrease float64) bool {
 	const armijo, maxHalvings, rounding = 1e-4, 40, 1e-12
 	change := make([]float64, t.n)
-	if csr, ok := t.x.(*matrices.CSR); ok {
-		kern.SparseMulVec(change, design.SparseView(csr), move, false)
-	} else {
-		kern.MulVec(change, design.View(t.x.(*mat.Dense)), move, false)
-	}
+	t.multiplied(change, move)
 	offset := shift - kern.Dot(move, t.mean)
 	for i := range change {
 		change[i] += offset
