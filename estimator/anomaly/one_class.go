@@ -67,7 +67,7 @@ func (OneClass) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Anoma
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (OneClass) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+	return []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 }
 
 // Cost estimates a fit to rows of a shape.

@@ -25,7 +25,7 @@ import (
 )
 
 // numbers requires complete numeric columns.
-var numbers = []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+var numbers = []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 
 // openRows checks the spec and the memory of the fit, and returns the training rows.
 func openRows(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows,

@@ -58,7 +58,7 @@ func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Expectile) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+	return []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedExpectile].

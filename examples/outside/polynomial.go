@@ -59,7 +59,7 @@ func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Polynomial) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+	return []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 }
 
 // InferOutput promises complete numbers.
