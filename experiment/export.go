@@ -143,8 +143,8 @@ func writeData(e Exported, model, out string) error {
 	return files.ReplaceText(e.DataFile, e.Data)
 }
 
-// ExportTo is [Export] to w, with inline constants; the file name determines the format only.
-func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptions) (Exported, error) {
+// Write is [Export] to w, with inline constants; the name out determines the format only.
+func (o ExportOptions) Write(ctx context.Context, model, out string, w io.Writer) (Exported, error) {
 	return exportTo(ctx, model, out, "", w, o)
 }
 

@@ -260,7 +260,7 @@ var Allowed = map[string][]string{
 
 	// HTML reports of runs and comparisons.
 	"experiment/report": {"experiment/result", "metrics/compare", "inspection", "internal/rows/profile", "metrics",
-		"internal/codec/svg"},
+		"internal/codec/svg", "internal/codec/archive", "internal/codec/jsonfloat"},
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result": {"inspection", "internal/rows/profile", "metrics/compare"},
@@ -288,7 +288,7 @@ var Allowed = map[string][]string{
 		"datasets/builtin", "internal/rows/profile", "param", "internal/learning/conformal", "internal/runtime/memory",
 		"graph", "graph/onnx", "graph/golang", "graph/python", "internal/learning/metricinput", "internal/rows/rowfile",
 		"matrices"},
-	"experiment/shardfit": {"internal/codec/archive", "datasets/pass", "internal/rows/reader", "internal/runtime/files",
+	"experiment/shardfit": {"experiment/result", "internal/codec/archive", "datasets/pass", "internal/rows/reader", "internal/runtime/files",
 		"experiment", "gridsearch", "experiment/internal/...",
 		"pipeline", "pipeline/modelfile", "datasets", "internal/rows/profile", "model", "param"},
 	// Rows of named values and their errors.
@@ -309,7 +309,8 @@ var Allowed = map[string][]string{
 	"experiment/command": {"internal/codec/jsonfloat", "internal/rows/rowfile", "experiment/internal/scaffold", "param",
 		"datasets/builtin", "internal/rows/reader", "internal/runtime/files", "serve", "serve/ui",
 		"internal/runtime/store", "experiment", "experiment/internal/config", "experiment/shardfit",
-		"experiment/result", "internal/rows/profile", "graph", "internal/runtime/memory", "inspection"},
+		"experiment/result", "experiment/report", "internal/rows/profile", "graph", "internal/runtime/memory",
+		"inspection"},
 	"cmd/bochner": {"experiment/command"},
 
 	// The entry point, at the root of the module.
