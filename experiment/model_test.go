@@ -492,7 +492,7 @@ func TestModelsOfPrograms(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(120, class))
 	roles := datasets.Roles{Target: []string{"y"}, Drop: []string{"c", "w", "g"}}
-	rows, err := csv.ReadFile(context.Background(), "rows.csv", csv.Options{Roles: roles, Missing: []string{"?"}})
+	rows, err := csv.Options{Roles: roles, Missing: []string{"?"}}.ReadFile(context.Background(), "rows.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
