@@ -84,13 +84,14 @@ func (s KernelSVM) plain() kernelsvm.Spec {
 		Seed:  s.Seed}
 }
 
-// Fit learns from data in memory; the result is a [*FittedKernelSVM].
+// Fit learns from data in memory; the result has the methods SupportVectors, Dual, Gamma
+// and Intercept.
 func (s KernelSVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, l, err := fitKernelSVM(ctx, s, s.plain(), data, s.labels)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_svm: %w", err)
 	}
-	return &FittedKernelSVM{kernelClassifier{kernelModel{m}, l.Classes}}, nil
+	return &fittedKernelSVM{kernelClassifier{kernelModel{m}, l.Classes}}, nil
 }
 
 // labels reads the classes and weights of rows.

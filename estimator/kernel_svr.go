@@ -66,13 +66,14 @@ func (s KernelSVR) plain() kernelsvm.Spec {
 		MaxIter: s.MaxIter, Seed: s.Seed}
 }
 
-// Fit learns from data in memory; the result is a [*FittedKernelSVR].
+// Fit learns from data in memory; the result has the methods SupportVectors, Dual, Gamma
+// and Intercept.
 func (s KernelSVR) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, _, err := fitKernelSVM(ctx, s, s.plain(), data, s.labels)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_svr: %w", err)
 	}
-	return &FittedKernelSVR{kernelRegressor{kernelModel{m}}}, nil
+	return &fittedKernelSVR{kernelRegressor{kernelModel{m}}}, nil
 }
 
 // labels reads the targets and weights of rows.

@@ -37,7 +37,7 @@ func init() {
 		NewBinning, &FittedBinning{})
 	registry.Add("transformer", "nystroem", "features from the kernel values with landmarks, a sample of the training rows",
 		NewNystroem, &FittedNystroem{})
-	registry.Add("transformer", "ard", "a scale for each input, learned from the targets", NewARD, &FittedARD{})
+	registry.Add("transformer", "ard", "a scale for each input, learned from the targets", NewARD, &fittedARD{})
 	registry.Add("transformer", "pca", "principal components", NewPCA, &FittedPCA{})
 	registry.Add("transformer", "rfm", "a linear map of the inputs learned from gradients of the targets",
 		NewRFM, &FittedRFM{})
