@@ -36,7 +36,7 @@ type glm struct {
 // glmParams declares the common hyper-parameters.
 func glmParams(l *param.List, alpha *float64, intercept *bool, tol *float64, maxIter *int) {
 	l.Float(alpha, "alpha", "penalty on the squared weights, relative to the mean deviance", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Float(tol, "tol", "gradient, relative to that of the trivial model, at which to stop", param.Positive())
 	l.Int(maxIter, "max_iter", "most Newton steps", param.AtLeast(1))

@@ -61,7 +61,7 @@ func NewKernelSVM() KernelSVM {
 // Params declares the hyperparameters.
 func (s *KernelSVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
-	l.Complexity("C", param.LessPenalty)
+	l.LessPenalty("C")
 	kernelWidthParams(l, &s.Kernel, &s.Gamma, "sigmoid")
 	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")

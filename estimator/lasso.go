@@ -77,7 +77,7 @@ func (s *ElasticNet) Params(l *param.List) {
 
 // lassoParams declares the common hyperparameters, after alpha.
 func lassoParams(l *param.List, intercept *bool, tol *float64, maxIter *int) {
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Float(tol, "tol", "duality gap, relative to the objective of zero weights, at which to stop", param.Positive())
 	l.Int(maxIter, "max_iter", "most sweeps of coordinate descent", param.AtLeast(1))

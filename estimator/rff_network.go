@@ -100,13 +100,13 @@ const (
 func (s *RFFNetwork) Params(l *param.List) {
 	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the initial frequencies", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
-	l.Complexity("gamma", param.Rougher)
+	l.Rougher("gamma")
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, maxLayers))
-	l.Complexity("layers", param.MoreUnits)
+	l.MoreUnits("layers")
 	l.Int(&s.Features, "features", "features of each layer", param.Between(1, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Names(&s.Train, "train", "trained parameters in addition to the head: any of scales, frequencies and phases")
 	l.Check("train", func() error {
 		for i, name := range s.Train {
@@ -117,7 +117,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 		return nil
 	})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Float(&s.LearningRate, "learning_rate", "initial learning rate", param.Positive())
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))

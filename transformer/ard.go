@@ -122,7 +122,7 @@ func (s *ARD) Params(l *param.List) {
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "steps of the descent", param.AtLeast(1))
 	l.Int(&s.Restarts, "restarts",

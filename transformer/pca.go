@@ -111,7 +111,7 @@ func (s PCA) count() int {
 // Params declares components and whiten.
 func (s *PCA) Params(l *param.List) {
 	l.Value(pcaComponents{&s.Components}, "components", "outputs to keep: a number, a fraction of the variance, or all")
-	l.Complexity("components", param.MoreUnits)
+	l.MoreUnits("components")
 	l.Bool(&s.Whiten, "whiten", "give every output variance 1")
 }
 

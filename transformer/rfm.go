@@ -136,7 +136,7 @@ func (s *RFM) Params(l *param.List) {
 		"width of the kernel in median distances of two rows, or auto for the one that predicts best")
 	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
 	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(minLearned, math.MaxInt32))
 	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines",
 		param.Between(minLearned, math.MaxInt32))

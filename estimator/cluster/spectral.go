@@ -66,7 +66,7 @@ func (s *Spectral) Params(l *param.List) {
 		string(kernel.Linear), string(kernel.Precomputed))
 	l.Unlisted("kernel", "") // of a literal
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
-	l.Complexity("clusters", param.MoreUnits)
+	l.MoreUnits("clusters")
 	l.Int(&s.Restarts, "restarts", "number of random starts of k-means; the best is kept",
 		param.Between(1, 10_000))
 	l.Float(&s.Tol, "tol", "tolerance: residual of the singular vectors", param.Positive())

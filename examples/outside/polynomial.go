@@ -41,9 +41,9 @@ func NewPolynomial() Polynomial { return Polynomial{Features: 500, Degree: 2, Sc
 // Params declares features, degree, scale and seed.
 func (s *Polynomial) Params(l *param.List) {
 	l.Int(&s.Features, "features", "number of features D", param.Between(1, 1<<20))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Int(&s.Degree, "degree", "degree of the kernel", param.Between(1, 10))
-	l.Complexity("degree", param.MoreUnits)
+	l.MoreUnits("degree")
 	l.Float(&s.Scale, "scale", "what inner products are multiplied by", param.Positive())
 	l.Seed(&s.Seed, "seed", "seed of the signs")
 }
