@@ -159,7 +159,7 @@ func TestSplitAndConfusionMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := metrics.NewConfusionMatrix(metrics.Input{YTrue: held.Y, YPred: values, Classes: 3}, data.Schema.Classes())
+	own, err := metrics.Input{YTrue: held.Y, YPred: values, Classes: 3}.Confusion(data.Schema.Classes())
 	if err != nil {
 		t.Fatal(err)
 	}

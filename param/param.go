@@ -127,7 +127,6 @@ func Get(spec any, path string) (any, error) {
 
 // With returns a copy of spec in which the settings are replaced. It returns a [FieldError] for
 // each setting that it cannot apply. It checks values individually; call [Check] for the result.
-// [Replace] saves the type assertion.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
 	errs := l.errs
