@@ -1,7 +1,6 @@
 // Package kernel defines the width parameter γ of shift-invariant kernels, [Gamma]: fixed numbers,
 // or a rule that estimates γ from training rows. Random feature maps and exact kernel models share
-// it and get the same width on the same rows. [EffectiveDimension] measures the complexity of a
-// kernel matrix.
+// it and get the same width on the same rows.
 package kernel
 
 import (

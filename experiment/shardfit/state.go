@@ -323,7 +323,7 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 		if m.Err() != nil {
 			return
 		}
-		format, err := datasets.ParseFormat(formats[j])
+		format, err := datasets.Format{}.Parse(formats[j])
 		if m.Require(err == nil, "a column of no format"); m.Err() != nil {
 			return
 		}
