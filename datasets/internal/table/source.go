@@ -571,7 +571,8 @@ func (s *source) columnReaders(selected func(j int) bool, kept bool) []*columnRe
 		switch {
 		case u == group || s.categorical(j):
 			as = Strings
-		case as == Text && (s.origins[j].date != nil || s.layout.formats[j].Unit != "" || u == target && len(s.layout.suffix) > 0):
+		case as == Text && (s.origins[j].date != nil || s.layout.formats[j].Unit != "" ||
+			u == target && len(s.layout.suffix) > 0):
 			as = Strings
 		case as == Booleans, as == Text && (s.cells != nil || u == weight || known && kind == datasets.Numeric):
 			as = Numbers

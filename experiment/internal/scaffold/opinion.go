@@ -376,7 +376,8 @@ func (p *profile) inferName(v *columnPlan) {
 	}
 	words, sequences := p.shared(letterWords), p.shared(letterSequences)
 	byWords := words >= minSharedWords
-	if !byWords && (sequences < minSharedSequences || len(p.tally.counts) <= minBySequences || v.use == dropped) || v.use == dropped && !p.sharesWords() {
+	if !byWords && (sequences < minSharedSequences || len(p.tally.counts) <= minBySequences || v.use == dropped) ||
+		v.use == dropped && !p.sharesWords() {
 		return
 	}
 	found := fmt.Sprintf("%d %% share words", words)
