@@ -144,7 +144,7 @@ func (s *TFIDF) Params(l *param.List) {
 		param.Between(0, maxFeatures))
 	l.Int(&s.Hashing, "hashing", "number of columns for hashed terms; 0 for a column per term",
 		param.Between(0, maxFeatures))
-	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column, 1 in rows without a known term")
+	l.Bool(&s.Indicator, "indicator", "whether to add an indicator of rows without a known term, one per column")
 	l.Bool(&s.Sublinear, "sublinear", "whether counts tf become 1 + ln tf")
 	l.Bool(&s.Lowercase, "lowercase", "whether texts are converted to lower case")
 	l.Value(stopWords{&s.StopWords}, "stop_words", "words to exclude; english for the list of scikit-learn")

@@ -104,7 +104,7 @@ func (c validateCommand) Run(s *session) error {
 // verdict is the JSON output of validate.
 type verdict struct {
 	Valid  bool      `json:"valid"`
-	Errors []problem `json:"faults"`
+	Errors []problem `json:"errors"`
 }
 
 // problem is an error in the output of validate.
