@@ -27,7 +27,8 @@ var files = map[string][]string{
 		"memory", "profile", "model_info", "version",
 	},
 	"experiment/internal/config": {
-		"threshold", "reference", "schema", "differences", "encode", "decode", "override", "grid", "check", "task",
+		"threshold", "reference", "examples", "schema", "differences", "encode", "decode", "override", "grid",
+		"check", "task",
 		"final_pipeline", "search", "decoder", "tree", "document", "values", "sql", "report", "positions", "intervals",
 	},
 	"experiment/internal/scaffold": {"draft", "proposal", "order", "target", "writer", "survey",

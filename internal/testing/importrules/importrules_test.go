@@ -27,12 +27,11 @@ var layers = []string{
 	"pipeline/modelfile internal/rows/reader",
 	"pipeline/yaml internal/learning/preprocessing",
 	"pipeline gridsearch internal/codec/yamlnode",
-	"estimator/meta estimator/cluster estimator/anomaly estimator/estimatortest internal/learning/searchloop " +
-		"internal/learning/metricinput",
+	"estimator/meta estimator/cluster estimator/anomaly estimator/estimatortest internal/learning/metricinput",
 	"internal/learning/predictorstate",
 	"transformer estimator metrics",
-	"internal/features internal/learning internal/rows/profile internal/spec/registry batch",
-	"datasets/... internal/design",
+	"internal/features internal/learning internal/rows/profile internal/spec/registry",
+	"datasets/... internal/design batch",
 	"internal/rows internal/runtime/journal internal/testing",
 	"datasets",
 	"model",
@@ -45,14 +44,16 @@ var layers = []string{
 // contract lists the public packages of shared types, which packages of internal may import.
 var contract = []string{"batch", "datasets", "datasets/pass", "graph", "kernel", "matrices", "model", "param"}
 
-// upward lists the packages of internal that import other public packages, because several packages above these share
-// them.
+// upward lists the packages of internal that import other public packages: several packages above these share them.
 var upward = map[string]string{
-	"internal/learning/metricinput":    "estimator metrics",              // inputs of metrics from predictions: six packages
-	"internal/learning/predictorstate": "estimator",                      // fields of type Predictor: pipeline and estimator/meta
-	"internal/learning/preprocessing":  "estimator pipeline transformer", // proposals: the entry point, init, auto, inspection
-	"internal/learning/searchloop":     "estimator",                      // FitBatch: gridsearch and auto
-	"internal/rows/reader":             "datasets/arff datasets/csv datasets/jsonl datasets/npy datasets/svmlight",
+	// inputs of metrics from predictions: searches, inspection, experiment, the entry point
+	"internal/learning/metricinput": "estimator metrics",
+	// fields of type Predictor: pipeline, estimator/meta
+	"internal/learning/predictorstate": "estimator",
+	// proposed steps: the entry point, experiment, auto, inspection
+	"internal/learning/preprocessing": "estimator pipeline transformer",
+	// files of any format: the entry point, experiment, serve
+	"internal/rows/reader": "datasets/arff datasets/csv datasets/jsonl datasets/npy datasets/svmlight",
 }
 
 // outside lists, for restricted packages of other modules, the packages that may import them.
