@@ -164,16 +164,8 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 
 // refusal returns the error of the columns that violate a requirement of the named step.
 func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
-	n := len(in.Columns)
-	switch none := n == 0; {
-	case none && d.Text:
-		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes text"}, true
-	case none && takesCategories(d):
-		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
-	case none || in.More:
-	case n < d.MinColumns, d.Columns > 0 && n != d.Columns:
-		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
-			true
+	if f, refused = countRefusal(d, in, name); refused {
+		return f, true
 	}
 	if d.Column != "" {
 		return unnamed(d, in, name)
@@ -233,6 +225,21 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		f.Hint = d.Hint
 	}
 	return f, true
+}
+
+// countRefusal returns the error of the number of columns.
+func countRefusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
+	n := len(in.Columns)
+	switch none := n == 0; {
+	case none && d.Text:
+		f.Problem = "the columns are numbers already, and " + name + " takes text"
+	case none && takesCategories(d):
+		f.Problem = "the columns are numbers already, and " + name + " takes categorical ones"
+	case none || in.More:
+	case n < d.MinColumns, d.Columns > 0 && n != d.Columns:
+		f = param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint}
+	}
+	return f, f.Problem != ""
 }
 
 // takesCategories reports whether a requirement is met by categorical columns.
