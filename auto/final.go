@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -68,7 +67,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	if r.timed() && r.incumbent != nil {
 		margin, spent := softMargin*r.options.Budget.Seconds(), r.spent()
 		own := (until - margin - spent) * sum / (sum + later)
-		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(spent+own)))
+		limited = ctxerr.WithSoftDeadline(limited, r.began.Add(seconds(spent+own)))
 	}
 	whole := meta.NewEnsemble()
 	whole.Weights, whole.Given = "given", e.weights

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
 )

@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/features/textfeatures"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -21,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/transformer/internal/textfeatures"
 )
 
 // TFIDF maps text columns to weighted counts of terms, n-grams of words or characters. A column of
