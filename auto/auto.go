@@ -26,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -168,7 +169,7 @@ func (o Options) Check() error {
 		m, err := metrics.ByName(o.Score)
 		switch {
 		case err != nil:
-			errs = append(errs, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
+			errs = append(errs, param.FieldError{Path: "score", Problem: strings.TrimPrefix(err.Error(), "metrics: "), Err: err})
 		case m.Requires == metrics.RequiresStdDevs, m.Requires == metrics.RequiresIntervals,
 			m.Requires == metrics.RequiresSets,
 			m.Requires == metrics.RequiresPredictionsAndCosts:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -140,43 +139,40 @@ func (r *run) measureSpeed() {
 	}
 }
 
-// trialWork estimates the flops of a trial of points of one recipe. Only ratios between trials of
-// one kind matter, because the pace is measured.
-func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets.Shape,
-	folds []datasets.Fold) (sum float64) {
+// trialWork estimates the flops of a trial of points of one recipe after the representation. Fits of one map share
+// work, and transforms of the target are right-hand sides of one system. Only ratios between trials of one kind matter,
+// because the pace is measured.
+func (r *run) trialWork(ctx context.Context, points []point, folds []datasets.Fold) (sum float64, err error) {
 	kind := r.table[points[0].recipe]
 	fits := float64(len(folds))
-	shape.Rows = len(folds[len(folds)-1].Train)
-	type key struct{ size, gamma int }
-	solved, mapped := map[point]bool{}, map[key]bool{}
-	for i, p := range points {
-		own, at := list[i].Cost(shape).Flops, key{p.size, p.gamma}
-		if p.target = ""; solved[p] && !kind.sparse() { // another right-hand side
+	if !kind.mapping.exact() && !kind.sparse() {
+		fits = 1 + furtherPoint*(fits-1)
+	}
+	mapped, solved := map[point]bool{}, map[point]bool{}
+	for _, p := range points {
+		p.target = ""
+		if solved[p] && !kind.sparse() {
 			continue
 		}
-		first := !mapped[at]
-		solved[p], mapped[at] = true, true
-		switch {
-		case !first && (!kind.sparse() || kind.iterates):
-			sum += furtherPoint * fits * own
-		case kind.mapping.exact() || kind.sparse():
-			sum += fits * own
-		default:
-			sum += own * (1 + furtherPoint*(fits-1))
+		solved[p] = true
+		own, err := r.fitWork(ctx, p, len(folds[len(folds)-1].Train))
+		if err != nil {
+			return 0, err
 		}
+		if p.penalty = 0; mapped[p] && (!kind.sparse() || kind.iterates) {
+			sum += furtherPoint * own * float64(len(folds))
+		} else {
+			sum += own * fits
+		}
+		mapped[p] = true
 	}
-	return sum
+	return sum, nil
 }
 
 // expected returns the estimated time of a trial of points of one recipe on the given rows, by the
 // times of earlier trials, including the learning of its representation.
 func (r *run) expected(ctx context.Context, rows int, points []point) (float64, error) {
 	d, err := r.divide(rows)
-	if err != nil {
-		return 0, err
-	}
-	kind := r.table[points[0].recipe]
-	shape, err := r.shapeOf(ctx, kind.representation)
 	if err != nil {
 		return 0, err
 	}
@@ -190,14 +186,9 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 			break
 		}
 	}
-	list := make([]pipeline.Pipeline, len(points))
-	for i, p := range points {
-		if list[i], err = r.mapAndModel(ctx, p); err != nil {
-			return 0, err
-		}
-	}
-	own, _ := r.paceOf(kindOf(kind))
-	return sum + own*r.trialWork(points, list, shape, d.folds) + minFitSeconds*float64(len(points)*len(d.folds)), nil
+	flops, err := r.trialWork(ctx, points, d.folds)
+	own, _ := r.paceOf(kindOf(r.table[points[0].recipe]))
+	return sum + own*flops + minFitSeconds*float64(len(points)*len(d.folds)), err
 }
 
 // expectedLearning estimates the seconds of the learned step of a representation, 0 if it is known, and reports whether
@@ -280,10 +271,8 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (float64, error) {
 
 // learnPace updates the throughput by the seconds of a trial after its representation.
 func (r *run) learnPace(t *trial, took float64) {
-	kind := r.table[t.points[0].recipe]
-	if shape, err := r.shapeOf(context.Background(), kind.representation); err == nil && r.timed() && !t.began.IsZero() {
-		r.notePace(kindOf(kind), r.trialWork(t.points, t.list, shape, t.folds),
-			took-minFitSeconds*float64(len(t.list)*len(t.folds)))
+	if flops, err := r.trialWork(context.Background(), t.points, t.folds); err == nil && r.timed() && !t.began.IsZero() {
+		r.notePace(kindOf(r.table[t.points[0].recipe]), flops, took-minFitSeconds*float64(len(t.list)*len(t.folds)))
 	}
 }
 

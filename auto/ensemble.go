@@ -22,16 +22,15 @@ const (
 	tieMargin       = 0.5  // members within this part of the spread of the leader are considered equal
 )
 
-// ensemble is a set of members that predict together, or one candidate.
+// ensemble is a set of members that predict together, or one candidate, with the score of the whole.
 type ensemble struct {
+	scored
 	members []scored
 	weights []float64 // of values, probabilities or scores
-	folds   []float64 // score of each fold, as those of a candidate
-	mean    float64
 }
 
 // single returns the ensemble of one candidate.
-func single(s scored) ensemble { return ensemble{[]scored{s}, []float64{1}, s.Scores, s.mean} }
+func single(s scored) ensemble { return ensemble{s, []scored{s}, []float64{1}} }
 
 // combine returns an ensemble that scores better than the leader, and whether there is one. Weights
 // are evaluated on other rows than those they are computed from. With classes, the lead of the best of
@@ -68,18 +67,16 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 		for k := range sizes {
 			e.weights[k] *= sizes[k]
 		}
-		if e.folds, err = r.crossValidate(d, members); err != nil {
+		if e.Scores, err = r.crossValidate(d, members); err != nil {
 			break
 		}
-		e.mean, _ = meanAndSpread(e.folds, 1)
-		spread := r.leader.spread
-		if !r.metric.GreaterIsBetter {
-			spread = -spread
-		}
+		e.mean, _ = meanAndSpread(e.Scores, 1)
+		e.on = r.leader.on
+		gain := minEnsembleGain
 		if r.classes > 0 { // equal up to chance
-			return e, !r.metric.Better(r.leader.mean-tieMargin*spread, e.mean)
+			gain = -tieMargin
 		}
-		return e, r.metric.Better(e.mean, r.leader.mean+minEnsembleGain*spread)
+		return e, r.withinError(e.scored, r.leader, -gain)
 	}
 	return ensemble{}, false
 }
@@ -189,35 +186,30 @@ func (r *run) choose(ctx context.Context) (ensemble, error) {
 	if one.Scores != nil {
 		chosen = single(one)
 	}
-	best := scored{mean: r.leader.mean}
-	members := r.competitors()
+	members, best := r.competitors(), r.leader
 	found, ok, err := r.combineInTime(ctx, members)
 	if err != nil {
 		return chosen, err
 	}
-	probable := slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.table[m.recipe].probabilities })
-	if r.classes > 0 && len(probable) < len(members) {
-		if ok && r.metric.Better(found.mean, best.mean) {
-			best.mean = found.mean
-		}
-		best.spread = r.leader.spread
-		other, some, err := r.combineInTime(ctx, probable)
-		if err != nil || some && r.withinError(scored{mean: other.mean}, best, tieMargin) {
+	if ok && r.metric.Better(found.mean, best.mean) {
+		best.mean = found.mean
+	}
+	without := func(m scored) bool { return !r.table[m.recipe].probabilities }
+	if r.classes > 0 && slices.ContainsFunc(members, without) {
+		other, some, err := r.combineInTime(ctx, slices.DeleteFunc(members, without))
+		if err != nil || some && r.withinError(other.scored, best, tieMargin) {
 			return other, err
 		}
-		if one.Scores != nil && r.table[one.recipe].probabilities && r.withinError(one, best, tieMargin) {
+		if one.Scores != nil && !without(one) && r.withinError(one, best, tieMargin) {
 			return chosen, nil
 		}
 	}
+	if ok && r.narrow(one) { // a wider map gains more than an ensemble of narrow ones
+		alone, err := r.widest(ctx, chosen, 1, finalShare)
+		together, wrong := r.widest(ctx, found, 1, finalShare)
+		ok = err == nil && wrong == nil && alone <= together
+	}
 	if ok {
-		// a wider map gains more than an ensemble of narrow ones
-		if r.narrow(one) {
-			alone, err := r.widest(ctx, chosen, 1, finalShare)
-			together, wrong := r.widest(ctx, found, 1, finalShare)
-			if err != nil || wrong != nil || alone > together {
-				return chosen, err
-			}
-		}
 		chosen = found
 	}
 	return chosen, nil
@@ -228,32 +220,22 @@ func (r *run) choose(ctx context.Context) (ensemble, error) {
 func (r *run) combineInTime(ctx context.Context, members []scored) (ensemble, bool, error) {
 	for {
 		found, ok := r.combine(members)
-		if !ok || !r.timed() && !r.limited() {
-			return found, ok, nil
+		if !ok {
+			return found, false, nil
 		}
-		over, err := r.exceeds(ctx, found, 1)
-		if err != nil {
-			return found, false, err
+		if sum, err := r.load(ctx, found, 1, finalShare); sum <= 1 || err != nil {
+			return found, err == nil, err
 		}
-		took := make([]float64, len(found.members))
-		sum := 0.0
-		for i, m := range found.members {
-			if over {
-				took[i] = r.ratio(r.costs[m.point])
-				continue
-			}
-			if !r.timed() {
-				continue
-			}
-			if took[i], err = r.expectedFit(ctx, m.point); err != nil {
+		slowest, most := point{}, 0.0
+		for _, m := range found.members {
+			own, err := r.load(ctx, single(m), 1, finalShare)
+			if err != nil {
 				return found, false, err
 			}
-			sum += took[i]
+			if own > most {
+				slowest, most = m.point, own
+			}
 		}
-		if !over && (!r.timed() || sum <= finalShare*r.secondsLeft()) {
-			return found, true, nil
-		}
-		slowest := found.members[slices.Index(took, slices.Max(took))].point
 		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return m.point == slowest })
 	}
 }

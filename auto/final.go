@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -68,23 +67,19 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	if r.timed() && r.incumbent != nil {
 		margin, spent := softMargin*r.options.Budget.Seconds(), r.spent()
 		own := (until - margin - spent) * sum / (sum + later)
-		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(spent+own)))
+		limited = ctxerr.WithSoftDeadline(limited, r.began.Add(seconds(spent+own)))
 	}
 	whole := meta.NewEnsemble()
 	whole.Weights, whole.Given = "given", e.weights
 	var members []meta.FittedMember
-	times := map[int]int{}
-	for _, m := range e.members {
+	names := r.memberNames(e)
+	for k, m := range e.members {
 		spec, model, err := r.fitMember(limited, r.scaled(m.point, scale), part.Rows(), len(e.members) == 1)
 		if err != nil {
 			return err
 		}
-		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
-		if times[m.recipe]++; times[m.recipe] > 1 {
-			name = fmt.Sprintf("%s_%d", name, times[m.recipe])
-		}
-		whole.Members = append(whole.Members, meta.Member{Name: name, Estimator: spec})
-		members = append(members, meta.FittedMember{Name: name, Predictor: model})
+		whole.Members = append(whole.Members, meta.Member{Name: names[k], Estimator: spec})
+		members = append(members, meta.FittedMember{Name: names[k], Predictor: model})
 	}
 	out := fitted{ensemble: e, scale: scale, rows: part.Rows()}
 	if out.model = members[0].Predictor; len(members) == 1 {
@@ -106,15 +101,28 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	return nil
 }
 
+// memberNames returns the names of the members of an ensemble: their recipes, numbered from the second one of each.
+func (r *run) memberNames(e ensemble) (names []string) {
+	times := map[int]int{}
+	for _, m := range e.members {
+		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
+		if times[m.recipe]++; times[m.recipe] > 1 {
+			name = fmt.Sprintf("%s_%d", name, times[m.recipe])
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // fitMember fits the pipeline of a point to the first rows of the order. Only one that is alone may use float32:
 // the documents of ensembles have no precision of their members.
 func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spec pipeline.Pipeline,
 	model estimator.Predictor, err error) {
 	kind := r.table[p.recipe]
-	if spec, err = r.pipelineOf(ctx, p, asSpec); err != nil {
+	if spec, err = r.pipelineOf(ctx, p); err != nil {
 		return spec, nil, err
 	}
-	fitting, err := r.pipelineOf(ctx, p, inFinal)
+	fitting, err := r.fittingOf(ctx, p, false)
 	const wide = 2048 // features, of which float32 halves the time and does not change the scores noticeably
 	if alone && kind.size != "" && !kind.sparse() && p.size >= wide {
 		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32
@@ -189,35 +197,44 @@ func (r *run) bestAffordable(ctx context.Context, share float64) (scored, error)
 	return scored{}, nil
 }
 
-// widest returns the largest scale, at most the given one, at which the fit of an ensemble to all rows is expected to
-// take at most a share of the time left; 0 if there is none.
-func (r *run) widest(ctx context.Context, e ensemble, most, share float64) (float64, error) {
-	best := 0.0
-	if !r.timed() {
-		if most = 1; !r.limited() {
-			return 1, nil
+// load returns the expected time of the fit of an ensemble to all rows, relative to a share of the time left, or the
+// cost of its predictions, relative to the limits, whichever is larger.
+func (r *run) load(ctx context.Context, e ensemble, scale, share float64) (float64, error) {
+	out, err := r.costRatio(ctx, e, scale)
+	if out *= r.correction; err != nil || !r.timed() {
+		return out, err
+	}
+	sum := 0.0
+	for _, m := range e.members {
+		took, err := r.expectedFit(ctx, r.scaled(m.point, scale))
+		if err != nil {
+			return 0, err
 		}
+		sum += took
+	}
+	return max(out, sum/max(share*r.secondsLeft(), math.SmallestNonzeroFloat64)), nil
+}
+
+// widest returns the largest scale, at most the given one, at which an ensemble can be fitted to all rows within a
+// share of the time left and the limits; 0 if there is none. Without a time budget, maps are at most as wide as in the
+// scores.
+func (r *run) widest(ctx context.Context, e ensemble, most, share float64) (best float64, err error) {
+	if !r.timed() {
+		most = 1
 	}
 	before := -1.0
 	for _, scale := range scales {
-		sum := 0.0
-		for _, m := range e.members {
-			took, err := r.expectedFit(ctx, r.scaled(m.point, scale))
-			if err != nil {
-				return 0, err
-			}
-			sum += took
-		}
-		if scale > most || r.timed() && sum > share*r.secondsLeft() {
+		if scale > most {
 			break
 		}
-		if over, err := r.exceeds(ctx, e, scale); over || err != nil {
+		load, err := r.load(ctx, e, scale, share)
+		if load > 1 || err != nil {
 			return best, err
 		}
-		if sum > before || scale <= 1 {
+		if load > before || scale <= 1 { // the rows bound the size of maps
 			best = scale
 		}
-		before = sum
+		before = load
 	}
 	return best, nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -28,6 +27,7 @@ type Entry struct {
 	Size     int     // features or grids of the map; 0 without a map
 	Seconds  float64 // time of all its fits, with its part of shared work
 	Chosen   bool    // whether it is the selected candidate or a member of the ensemble
+	Member   string  // name of the member of the selected ensemble that it is, else ""
 	Failed   string  // why it has no score, else ""
 	// PredictSeconds per row and the bytes of the model file, by a fit to few rows, of the selected one by its fit; 0
 	// if they were not measured, as without limits of them.
@@ -56,8 +56,7 @@ func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
 		s.point = r.scaled(s.point, scale)
 		return r.entryOf(s)
 	}
-	out := Entry{Score: e.mean, StdError: r.stdError(scored{Outcome: searchloop.Outcome{Scores: e.folds}, mean: e.mean,
-		on: r.leader.on}), Rows: r.leader.on, Chosen: true}
+	out := Entry{Score: e.mean, StdError: r.stdError(e.scored), Rows: e.on, Chosen: true}
 	var names []string
 	times := map[string]int{}
 	for _, m := range e.members {
@@ -79,7 +78,7 @@ func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
 // settingsOf returns the searched parameters of a point.
 func (r *run) settingsOf(p point) []param.Setting {
 	kind := r.table[p.recipe]
-	spec, err := r.pipelineOf(context.Background(), p, asSpec) // it has succeeded for this point
+	spec, err := r.pipelineOf(context.Background(), p) // it has succeeded for this point
 	if err != nil {
 		return nil
 	}
@@ -109,11 +108,13 @@ func (r *run) leaderboard() Leaderboard {
 	slices.SortStableFunc(list, r.rank)
 	var out Leaderboard
 	chosen := r.incumbent.ensemble
+	names := r.memberNames(chosen)
 	for _, s := range list {
 		e := r.entryOf(s)
-		e.Chosen = slices.ContainsFunc(chosen.members, func(m scored) bool {
-			return s.point == m.point && s.round == m.round
-		})
+		at := slices.IndexFunc(chosen.members, func(m scored) bool { return s.point == m.point && s.round == m.round })
+		if e.Chosen = at >= 0; e.Chosen && len(names) > 1 {
+			e.Member = names[at]
+		}
 		out = append(out, e)
 	}
 	if len(chosen.members) > 1 {

@@ -93,7 +93,7 @@ func (r *run) predictCost(ctx context.Context, p point) (cost, error) {
 		rows = max(rows, kind.sizeOf(p.size))
 	}
 	rows = min(rows, r.data.Rows())
-	spec, err := r.pipelineOf(ctx, p, inFinal)
+	spec, err := r.fittingOf(ctx, p, false)
 	if err != nil {
 		return cost{}, err
 	}
@@ -119,19 +119,24 @@ func (r *run) noteCost(name string, c cost) {
 	}
 }
 
-// ensembleCost estimates the cost of an ensemble with maps of a scale. Wider maps cost at most in proportion.
-func (r *run) ensembleCost(ctx context.Context, e ensemble, scale float64) (sum cost, err error) {
+// costRatio estimates the cost of an ensemble with maps of a scale, relative to the limits. Wider maps cost at most in
+// proportion.
+func (r *run) costRatio(ctx context.Context, e ensemble, scale float64) (float64, error) {
+	var sum cost
 	for _, m := range e.members {
+		if !r.limited() {
+			break
+		}
 		c, err := r.predictCost(ctx, r.scaled(m.point, min(scale, 1)))
 		if err != nil {
-			return sum, err
+			return 0, err
 		}
 		if kind := r.table[m.recipe]; scale > 1 && kind.sizeOf(m.size) > 0 {
 			c = c.times(scale)
 		}
 		sum.perRow, sum.bytes = sum.perRow+c.perRow, sum.bytes+c.bytes
 	}
-	return sum, nil
+	return r.ratio(sum), nil
 }
 
 // withinLimits replaces the best candidates by those that meet the limits, evaluated on the rows of the leader: with
@@ -141,38 +146,24 @@ func (r *run) withinLimits(ctx context.Context) error {
 		return nil
 	}
 	on, list := r.leader.on, r.ranked()
-	var kept []scored
-	var points []point
+	r.best, r.leader = map[int]scored{}, scored{}
 	for k, s := range list {
-		if delete(r.best, s.recipe); k >= promoted && !r.table[s.recipe].plain() {
-			continue
-		}
-		for p := s.point; ; p.size /= 2 {
+		for p := s.point; k < promoted || r.table[p.recipe].plain(); p.size /= 2 {
 			c, err := r.predictCost(ctx, p)
 			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
-			if err == nil && r.ratio(c) <= 1 {
-				if p == s.point {
-					kept = append(kept, s)
-				} else {
-					points = append(points, p)
+			switch {
+			case err == nil && r.ratio(c) <= 1 && p == s.point:
+				r.updateBest([]scored{s})
+			case err == nil && r.ratio(c) <= 1:
+				if _, err := r.try(ctx, on, len(r.rounds), []point{p}); err != nil && !errors.Is(err, searchloop.ErrEnded) {
+					return err
 				}
-				break
+			case err == nil && r.table[p.recipe].sizeOf(p.size) > 0 && p.size >= minLimitedSize:
+				continue
 			}
-			if err != nil || r.table[p.recipe].sizeOf(p.size) == 0 || p.size < minLimitedSize {
-				break
-			}
-		}
-	}
-	if len(kept)+len(points) == 0 {
-		return r.tooExpensive()
-	}
-	r.leader = scored{}
-	r.updateBest(kept)
-	for _, p := range points {
-		if _, err := r.try(ctx, on, len(r.rounds), []point{p}); err != nil && !errors.Is(err, searchloop.ErrEnded) {
-			return err
+			break
 		}
 	}
 	if r.leader.Scores == nil {
@@ -192,15 +183,6 @@ func (r *run) unfit(p point) bool {
 	return r.limited() && (!known || r.ratio(c) > 1)
 }
 
-// exceeds reports whether the estimated cost of an ensemble exceeds a limit.
-func (r *run) exceeds(ctx context.Context, e ensemble, scale float64) (bool, error) {
-	if !r.limited() {
-		return false, nil
-	}
-	c, err := r.ensembleCost(ctx, e, scale)
-	return r.ratio(c)*r.correction > 1, err
-}
-
 // modelExceeds measures the current model and reports whether it exceeds a limit. The following estimates are
 // corrected by its excess over its own.
 func (r *run) modelExceeds(ctx context.Context) (bool, error) {
@@ -215,9 +197,9 @@ func (r *run) modelExceeds(ctx context.Context) (bool, error) {
 	if in.cost = c; r.ratio(c) <= 1 {
 		return false, nil
 	}
-	estimate, err := r.ensembleCost(ctx, in.ensemble, in.scale)
-	if e := r.ratio(estimate); err == nil && e > 0 {
-		r.correction = max(r.correction, r.ratio(c)/e)
+	estimate, err := r.costRatio(ctx, in.ensemble, in.scale)
+	if estimate > 0 {
+		r.correction = max(r.correction, r.ratio(c)/estimate)
 	}
 	r.noteCost(r.entryOfEnsemble(in.ensemble, in.scale).Recipe, c)
 	return true, err

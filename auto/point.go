@@ -110,56 +110,49 @@ func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
 	}), err
 }
 
-// use is what a pipeline is for: its spec, a trial on the rows of [run.cleanedRows], or a final fit whose steps are
-// fitted to all rows already.
-type use int
-
-const (
-	asSpec use = iota
-	inTrial
-	inFinal
-)
-
 // pipelineOf returns the pipeline of a point: preprocessing, learned step, map and model.
-func (r *run) pipelineOf(ctx context.Context, p point, u use) (out pipeline.Pipeline, err error) {
+func (r *run) pipelineOf(ctx context.Context, p point) (out pipeline.Pipeline, err error) {
 	kind := r.representationOf(p)
 	if out, err = r.mapAndModel(ctx, p); err != nil {
 		return out, err
 	}
 	steps, err := r.cleaned(kind)
 	step, wrong := r.learnStep(kind)
-	if err = cmp.Or(err, wrong); err != nil {
-		return out, err
-	}
 	if step != nil {
 		steps = append(steps, pipeline.Step{Fitter: step})
 	}
-	if u != asSpec {
-		chain, err := r.cleaner(ctx, kind)
+	out.Steps = append(steps, out.Steps...)
+	return out, cmp.Or(err, wrong)
+}
+
+// fittingOf returns the pipeline of a point with the steps that are fitted to all rows already: preprocessing that does
+// not use the targets, and a step that is learned from rows that no fold tests on. Folds learn others, but each once.
+func (r *run) fittingOf(ctx context.Context, p point, folds bool) (pipeline.Pipeline, error) {
+	kind := r.representationOf(p)
+	out, err := r.pipelineOf(ctx, p)
+	if err != nil {
+		return out, err
+	}
+	chain, err := r.cleaner(ctx, kind)
+	if err != nil {
+		return out, err
+	}
+	n, fixed := chain.Len(), !supervised(chain)
+	for i := 0; i < n && fixed; i++ {
+		_, fitted := chain.Step(i)
+		out.Steps[i] = out.Steps[i].WithFitted(fitted)
+	}
+	switch {
+	case kind.learn.name == "":
+	case fixed && (!folds || r.lessonRows != nil):
+		t, err := r.learnedFromAll(ctx, kind, out.Steps[n].Fitter)
 		if err != nil {
 			return out, err
 		}
-		n, fixed := chain.Len(), !supervised(chain)
-		for i := 0; i < n && fixed && u == inFinal; i++ {
-			_, fitted := chain.Step(i)
-			steps[i] = steps[i].WithFitted(fitted)
-		}
-		switch {
-		case step == nil:
-		case fixed && (u == inFinal || r.lessonRows != nil):
-			t, err := r.learnedFromAll(ctx, kind, step)
-			if err != nil {
-				return out, err
-			}
-			steps[n] = steps[n].WithFitted(t)
-		case u == inTrial:
-			steps[n].Fitter = learned{step, r, learnedKey{kind.name, kind.careful, ""}}
-		}
-		if fixed && u == inTrial {
-			steps = steps[n:] // the rows are preprocessed
-		}
+		out.Steps[n] = out.Steps[n].WithFitted(t)
+	case folds:
+		out.Steps[n].Fitter = learned{out.Steps[n].Fitter, r, learnedKey{kind.name, kind.careful, ""}}
 	}
-	out.Steps = append(steps, out.Steps...)
 	return out, nil
 }
 
@@ -245,33 +238,24 @@ func (r *space) neighborhood(p point, gammas, gammaStep, penalties, penaltyStep 
 	return out
 }
 
+// worth returns a score, negative if smaller ones are better.
+func (r *space) worth(score float64) float64 {
+	if r.metric.GreaterIsBetter {
+		return score
+	}
+	return -score
+}
+
 // compare orders candidates by score, best first, and candidates without a score last. Ties within
 // a recipe go to the stronger penalty, which needs fewer iterations and less precision.
 func (r *space) compare(a, b scored) int {
-	switch {
-	case math.IsNaN(a.mean) != math.IsNaN(b.mean):
-		if math.IsNaN(b.mean) {
-			return -1
-		}
-		return 1
-	case r.metric.Better(a.mean, b.mean):
-		return -1
-	case r.metric.Better(b.mean, a.mean):
-		return 1
-	}
 	p, q := a.point, b.point
 	weaker := cmp.Compare(p.penalty, q.penalty)
 	if r.table[p.recipe].penalty == "alpha" { // C decreases the penalty
 		weaker = -weaker
 	}
-	effort := 0
-	if p.careful != q.careful {
-		if effort = 1; p.careful {
-			effort = -1
-		}
-	}
-	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), effort, weaker,
-		cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
+	return cmp.Or(cmp.Compare(r.worth(b.mean), r.worth(a.mean)), cmp.Compare(p.recipe, q.recipe),
+		cmp.Compare(p.size, q.size), weaker, cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.target, q.target))
 }
 
 // rank orders candidates by their number of rows, descending, then by score: scores on different
@@ -281,11 +265,7 @@ func (r *space) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r
 // withinError reports whether the mean of s is within the given multiple of the leader's spread of the
 // leader's mean, or better.
 func (r *space) withinError(s, leader scored, times float64) bool {
-	margin := times * leader.spread
-	if r.metric.GreaterIsBetter {
-		return s.mean >= leader.mean-margin
-	}
-	return s.mean <= leader.mean+margin
+	return r.worth(s.mean) >= r.worth(leader.mean)-times*leader.spread
 }
 
 // bestOf returns the best candidate; ok is false if none has a score.

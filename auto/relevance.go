@@ -16,20 +16,13 @@ func relevance(model estimator.Predictor) (out []Input) {
 	if fitted == nil {
 		return nil
 	}
-	at := map[string]int{} // columns that were encoded from one column share it
-	for _, found := range fitted.Relevance() {
-		for j, v := range found.Values {
-			name := cmp.Or(found.Origins[j], found.Columns[j])
-			if _, known := at[name]; !known {
-				at[name], out = len(out), append(out, Input{Name: name})
-			}
-			in := &out[at[name]]
-			in.Scale = max(in.Scale, v)
+	if found := fitted.Relevance(); len(found) > 0 {
+		first := found[0].ByOrigin()
+		for j, v := range first.Values {
+			out = append(out, Input{Name: first.Columns[j], Scale: v})
 		}
-		if out != nil {
-			slices.SortStableFunc(out, func(a, b Input) int { return cmp.Compare(b.Scale, a.Scale) })
-			return out
-		}
+		slices.SortStableFunc(out, func(a, b Input) int { return cmp.Compare(b.Scale, a.Scale) })
+		return out
 	}
 	_, last := fitted.Model()
 	if e, ok := last.(*meta.FittedEnsemble); ok {

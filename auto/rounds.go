@@ -263,7 +263,6 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 	if err != nil {
 		return nil, err
 	}
-	r.memo.dropRows(d.data.Rows())
 	first := 0
 	if round > 0 {
 		first = min(leaders, len(field))

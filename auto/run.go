@@ -63,7 +63,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		Loop:   searchloop.New(o.Memory),
+		Loop:   searchloop.New(o.Memory, estimator.FitBatch),
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), divided: map[int]*division{}},
 		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[any]any{}},
 		began: time.Now(), stopReason: StoppedByBudget, best: map[int]scored{}, seen: map[evaluation]bool{},

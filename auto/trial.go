@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 	"github.com/bochner-ml/bochner/internal/learning/searchloop"
@@ -41,8 +40,7 @@ type trial struct {
 	out    []scored
 	points []point
 	fits   []searchloop.Fit    // of the points, in the journal
-	rows   datasets.Set        // preprocessed
-	list   []pipeline.Pipeline // pipelines on these rows; nil if the outcomes are from the journal
+	list   []pipeline.Pipeline // nil if the outcomes are from the journal
 	began  time.Time           // after the representation
 	limit  time.Duration       // of the time since then
 }
@@ -73,11 +71,11 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	return t.out, err
 }
 
-// job takes the outcomes from the journal, or prepares the rows and the pipelines.
+// job takes the outcomes from the journal, or prepares the pipelines.
 func (t *trial) job(ctx context.Context) (j batch.Job, limit time.Duration, err error) {
 	known := true
 	for i, p := range t.points {
-		spec, err := t.pipelineOf(ctx, p, asSpec)
+		spec, err := t.pipelineOf(ctx, p)
 		if err != nil {
 			return j, 0, err
 		}
@@ -92,17 +90,15 @@ func (t *trial) job(ctx context.Context) (j batch.Job, limit time.Duration, err 
 	if known {
 		return j, 0, nil
 	}
-	if t.rows, err = t.cleanedRows(ctx, t.table[t.points[0].recipe].representation, t.division); err != nil {
-		return j, 0, err
-	}
 	for i, p := range t.points {
-		one, err := t.pipelineOf(ctx, p, inTrial)
+		one, err := t.fittingOf(ctx, p, true)
 		if err != nil {
 			return j, 0, err
 		}
 		t.list, t.out[i].Outcome = append(t.list, one), searchloop.Outcome{}
 	}
-	j = batch.Job{Data: t.rows, Shape: t.rows.Shape(), Folds: t.folds, Candidates: batch.Candidates(t.list...)}
+	j = batch.Job{Data: t.division.data, Shape: t.division.data.Shape(), Folds: t.folds,
+		Candidates: batch.Candidates(t.list...)}
 	if number, _, bytes := t.TooLarge(j); number > 0 {
 		return j, 0, fmt.Errorf("a candidate needs about %s, and the memory limit is %s", memory.Size(bytes),
 			memory.Size(t.Memory))
@@ -115,7 +111,7 @@ func (t *trial) job(ctx context.Context) (j batch.Job, limit time.Duration, err 
 func (t *trial) record(i, fold int, o batch.Outcome) error {
 	out := &t.out[i]
 	if out.Seconds += o.Seconds; o.Err != nil && out.Failed == "" {
-		out.Failed = fmt.Sprintf("fold %d: %v", fold, t.rows.Locate(o.Err, 0))
+		out.Failed = fmt.Sprintf("fold %d: %v", fold, t.division.data.Locate(o.Err, 0))
 	}
 	out.Output.Put(o.Prediction, len(t.tests), func(k int) int { return t.starts[fold] + k })
 	t.report("search")

@@ -47,7 +47,7 @@ func TestHeldOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := r.pipelineOf(ctx, point{penalty: 4}, asSpec)
+	spec, err := r.pipelineOf(ctx, point{penalty: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

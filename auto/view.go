@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -15,14 +14,11 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Keys of [memo]: of the rows and the step of a representation, and of a learned step for some rows.
+// Keys of [memo]: of the preprocessing of a representation, its shape and its rows, and of a learned step for some rows.
 type (
-	rowsKey struct {
-		clean cleanKey
-		rows  int
-	}
 	cleanKey   struct{ scale, encode string }
 	shapeKey   cleanKey
+	rowsKey    cleanKey
 	learnedKey struct {
 		representation string
 		careful        bool
@@ -42,7 +38,7 @@ type memo struct {
 // caller computes it again.
 type lazyValue[T any] struct {
 	mu    sync.Mutex
-	done  atomic.Bool
+	done  bool
 	value T
 	err   error
 }
@@ -50,16 +46,11 @@ type lazyValue[T any] struct {
 func (m *lazyValue[T]) get(ctx context.Context, make func() (T, error)) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.done.Load() {
-		return m.value, m.err
+	if !m.done {
+		m.value, m.err = make()
+		m.done = m.err == nil || ctx.Err() == nil
 	}
-	value, err := make()
-	if err != nil && ctx.Err() != nil {
-		return value, err
-	}
-	m.value, m.err = value, err
-	m.done.Store(true)
-	return value, err
+	return m.value, m.err
 }
 
 // stored returns the value of a key, which make computes.
@@ -72,27 +63,6 @@ func stored[T any](ctx context.Context, m *memo, key any, make func() (T, error)
 	}
 	m.mu.Unlock()
 	return value.get(ctx, make)
-}
-
-// dropRows drops the preprocessed rows of other divisions. None may be in use.
-func (m *memo) dropRows(rows int) {
-	for key := range m.values {
-		if v, ok := key.(rowsKey); ok && v.rows != rows {
-			delete(m.values, key)
-		}
-	}
-}
-
-// cleanedRows returns the rows of a division, preprocessed for a representation by steps that are fitted to all rows.
-// Steps that use the targets are part of each pipeline instead, see [run.pipelineOf].
-func (r *run) cleanedRows(ctx context.Context, p representation, d *division) (datasets.Set, error) {
-	return stored(ctx, &r.memo, rowsKey{p.cleanKey(), d.data.Rows()}, func() (datasets.Set, error) {
-		fitted, err := r.cleaner(ctx, p)
-		if err != nil || supervised(fitted) {
-			return d.data, err
-		}
-		return mapped(ctx, fitted, d.data)
-	})
 }
 
 // cleaner returns the preprocessing steps of a representation, fitted to all rows.
@@ -156,7 +126,7 @@ func (r *run) learnedFromAll(ctx context.Context, p representation, step transfo
 	if err != nil {
 		return nil, err
 	}
-	data, err := stored(ctx, &r.memo, rowsKey{p.cleanKey(), 0}, func() (datasets.Set, error) {
+	data, err := stored(ctx, &r.memo, rowsKey(p.cleanKey()), func() (datasets.Set, error) {
 		return mapped(ctx, chain, r.data)
 	})
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/distributed/internal/servertest"
 	"github.com/bochner-ml/bochner/distributed/store/s3"
 	"github.com/bochner-ml/bochner/internal/runtime/store"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
-	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )
 
 // The tests of the scripts of Slurm and Kubernetes run them with processes in the place of the engine: sbatch is a
@@ -246,7 +246,7 @@ func TestSlurm(t *testing.T) {
 // bucket starts a server, sets the environment for it, and returns the URL of a model in its
 // bucket.
 func bucket(t *testing.T, folder string) string {
-	u, err := url.Parse(storetest.S3(t)(folder + "/model.bochner"))
+	u, err := url.Parse(servertest.S3(t)(folder + "/model.bochner"))
 	if err != nil {
 		t.Fatal(err)
 	}

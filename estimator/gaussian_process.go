@@ -109,18 +109,18 @@ const linearKernel = "linear"
 
 // Params declares the hyperparameters.
 func (s *GaussianProcess) Params(l *param.List) {
-	s.Kernel.Declare(l, "covariance of the function; linear takes the inputs as features",
+	s.Kernel.Declare(l, "covariance of the function; linear: inner products of the inputs",
 		append(slices.Clip(spectral.FourierKernels), linearKernel, string(kernel.Precomputed))...)
 	l.Value(&s.Gamma, "gamma", "initial scale γ of the kernel")
 	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
-	l.Int(&s.Features, "features", "random features of the kernel", param.Between(2, 1<<20))
+	l.Int(&s.Features, "features", "number of random features of the kernel", param.Between(2, 1<<20))
 	l.Complexity("features", param.MoreUnits)
 	l.Value(&s.Noise, "noise", "variance of the noise; a number is not learned")
 	l.Complexity("noise", param.MorePenalty)
 	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
-	l.Names(&s.Optimize, "optimize", "parameters that are learned: gamma or scales (γ of each input), noise, amplitude")
+	l.Names(&s.Optimize, "optimize", "parameters to learn: gamma or scales (γ of each input), noise, amplitude")
 	l.Int(&s.Rows, "rows", "number of sampled rows for learning gamma or scales", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three "+
 		"starts", param.AtLeast(1))

@@ -38,8 +38,8 @@ func glmParams(l *param.List, alpha *float64, intercept *bool, tol *float64, max
 	l.Float(alpha, "alpha", "penalty on the squared weights, relative to the mean deviance", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
-	l.Float(tol, "tol", "gradient, relative to that of the trivial model, at which to stop", param.Positive())
-	l.Int(maxIter, "max_iter", "most Newton steps", param.AtLeast(1))
+	l.Float(tol, "tol", "tolerance: norm of the gradient, relative to that of the constant model", param.Positive())
+	l.Int(maxIter, "max_iter", "maximum number of Newton steps", param.AtLeast(1))
 }
 
 func glmSolver() (solver, loss string, by ClassWeight, numbers bool) {

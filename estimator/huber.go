@@ -53,8 +53,8 @@ func (s *Huber) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
-	l.Float(&s.Tol, "tol", "gradient, relative to that of the median, at which to stop", param.Positive())
-	l.Int(&s.MaxIter, "max_iter", "most Newton steps", param.AtLeast(1))
+	l.Float(&s.Tol, "tol", "tolerance: norm of the gradient, relative to that of the median", param.Positive())
+	l.Int(&s.MaxIter, "max_iter", "maximum number of Newton steps", param.AtLeast(1))
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedHuber].

@@ -131,17 +131,19 @@ var (
 // kernelSolverParams declares how both are solved.
 func kernelSolverParams(l *param.List, name *kernel.Name, solver, preconditioner *string, rank *int, tol *float64,
 	maxIter *int, seed *uint64) {
-	l.Choice(solver, "solver", "how to solve", "auto", "cholesky", "cg")
+	l.Choice(solver, "solver",
+		"algorithm that solves for the weights; auto selects it by the shape of the rows", "auto", "cholesky", "cg")
 	l.Check("solver", func() error {
 		if *solver == "cg" && !kernelridge.UnitDiagonal(*name) {
 			return fmt.Errorf("auto or cholesky for kernel: %s", *name)
 		}
 		return nil
 	})
-	l.Choice(preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
-	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.Between(0, 1<<20))
-	l.Float(tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive())
-	l.Int(maxIter, "max_iter", "most steps of cg", param.AtLeast(1))
+	l.Choice(preconditioner, "preconditioner",
+		"preconditioner of cg, which reduces the number of iterations", "rpcholesky", "none")
+	l.Int(rank, "rank", "rank of the preconditioner; 0 selects it by the number of rows", param.Between(0, 1<<20))
+	l.Float(tol, "tol", "tolerance of cg: residual, relative to the standard deviation of the targets", param.Positive())
+	l.Int(maxIter, "max_iter", "maximum number of iterations of cg", param.AtLeast(1))
 	l.Seed(seed, "seed", "seed of the preconditioner and of the sample for gamma: median")
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/estimator/internal/lasso"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -80,8 +80,8 @@ func (s *ElasticNet) Params(l *param.List) {
 func lassoParams(l *param.List, intercept *bool, tol *float64, maxIter *int) {
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
-	l.Float(tol, "tol", "duality gap, relative to the objective of zero weights, at which to stop", param.Positive())
-	l.Int(maxIter, "max_iter", "most sweeps of coordinate descent", param.AtLeast(1))
+	l.Float(tol, "tol", "tolerance: duality gap, relative to the objective of zero weights", param.Positive())
+	l.Int(maxIter, "max_iter", "maximum number of sweeps of coordinate descent", param.AtLeast(1))
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedLinear].

@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/estimator/internal/newton"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -27,9 +27,10 @@ type penalized interface {
 
 // penalizedSolverParams declares how a penalized spec is solved.
 func penalizedSolverParams(l *param.List, solver *string, tol *float64, maxIter *int) {
-	l.Choice(solver, "solver", "how to solve", "auto", "newton", "dual")
-	l.Float(tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive())
-	l.Int(maxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
+	l.Choice(solver, "solver",
+		"algorithm that solves for the weights; auto selects it by the shape of the rows", "auto", "newton", "dual")
+	l.Float(tol, "tol", "tolerance: relative norm of the gradient, or relative duality gap", param.Positive())
+	l.Int(maxIter, "max_iter", "maximum number of Newton steps, or of passes of coordinate descent", param.AtLeast(1))
 }
 
 // byNewton reports whether a solver is, or auto chooses, newton. Wide sparse rows have no cheap

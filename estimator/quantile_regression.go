@@ -50,7 +50,7 @@ func (s *QuantileRegression) Params(l *param.List) {
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Float(&s.Tol, "tol", "tolerance: duality gap, relative to the objective", param.Positive())
-	l.Int(&s.MaxIter, "max_iter", "most interior point steps", param.AtLeast(1))
+	l.Int(&s.MaxIter, "max_iter", "maximum number of interior point steps", param.AtLeast(1))
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedLinear].

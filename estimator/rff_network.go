@@ -103,9 +103,9 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
-	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, maxLayers))
+	l.Int(&s.Layers, "layers", "number of layers of features", param.Between(1, maxLayers))
 	l.Complexity("layers", param.MoreUnits)
-	l.Int(&s.Features, "features", "features of each layer", param.Between(1, maxFeatures))
+	l.Int(&s.Features, "features", "number of features of each layer", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Names(&s.Train, "train", "trained parameters in addition to the head: any of scales, frequencies and phases")
 	l.Check("train", func() error {
@@ -120,7 +120,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Complexity("alpha", param.MorePenalty)
 	l.Float(&s.LearningRate, "learning_rate", "initial learning rate", param.Positive())
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
-	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
+	l.Int(&s.Batch, "batch", "number of rows of a minibatch; 0 selects at most 64", param.AtLeast(0))
 	l.Float(&s.ValidationFraction, "validation_fraction", "share of the rows for validation",
 		param.Between(0, 0.9))
 	l.Int(&s.Patience, "patience", "number of epochs without improvement after which the learning rate "+

@@ -6,8 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -59,10 +59,11 @@ func (s *Ridge) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
-	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
-	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops, the predictions being right to 100 "+
-		"times that", param.Positive())
-	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
+	l.Choice(&s.Solver, "solver",
+		"algorithm that solves for the weights; auto selects it by the shape of the rows", "auto", "cholesky", "dual", "cg")
+	l.Float(&s.Tol, "tol", "tolerance of cg: residual, relative to the initial one; predictions are accurate to "+
+		"about 100 times that", param.Positive())
+	l.Int(&s.MaxIter, "max_iter", "maximum number of iterations of cg", param.AtLeast(1))
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedLinear].

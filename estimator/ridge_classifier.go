@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -40,9 +40,10 @@ func (s *RidgeClassifier) Params(l *param.List) {
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
-	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
-	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive())
-	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
+	l.Choice(&s.Solver, "solver",
+		"algorithm that solves for the weights; auto selects it by the shape of the rows", "auto", "cholesky", "dual", "cg")
+	l.Float(&s.Tol, "tol", "tolerance of cg: residual, relative to the initial one", param.Positive())
+	l.Int(&s.MaxIter, "max_iter", "maximum number of iterations of cg", param.AtLeast(1))
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedLinearClassifier].

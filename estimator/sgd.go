@@ -8,10 +8,10 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/sgd"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -45,7 +45,8 @@ type sgdSpec struct {
 
 // stepParams declares how the steps are taken.
 func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, intercept *bool) {
-	l.Choice(penalty, "penalty", "l2: half the squared weights; l1: their sizes; elasticnet: both; none", "l2", "l1",
+	l.Choice(penalty, "penalty",
+		"l2: half the squared weights; l1: the absolute weights; elasticnet: both; none", "l2", "l1",
 		"elasticnet", "none")
 	l.Float(alpha, "alpha", "weight of the penalty relative to the mean loss; the learning rates auto and optimal "+
 		"depend on it", param.AtLeast(0))
@@ -58,8 +59,8 @@ func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, interce
 func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *bool, averageFrom *int) {
 	l.Choice(rate, "learning_rate",
 		"size of step t. auto: η·(1+alpha·η·t)^−0.75, η by the first rows; optimal: 1/(alpha·(t0+t)); invscaling: "+
-			"eta0/t^power_t; constant: eta0; adaptive: eta0, a fifth whenever the loss falls no "+
-			"more", "auto", "optimal", "invscaling", "constant", "adaptive")
+			"eta0/t^power_t; constant: eta0; adaptive: eta0, divided by 5 when the loss stops "+
+			"decreasing", "auto", "optimal", "invscaling", "constant", "adaptive")
 	l.Float(eta0, "eta0", "initial learning rate; 0 (for auto only) chooses it by the first rows", param.AtLeast(0))
 	l.Float(powerT, "power_t", "exponent of invscaling", param.AtLeast(0))
 	l.Bool(average, "average", "whether to average the weights of all steps")

@@ -72,7 +72,7 @@ func (s *SGDRegressor) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; "+
 		"epsilon_insensitive: max(0, |r|−epsilon), or its "+
 		"square", "squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
-	l.Float(&s.Epsilon, "epsilon", "of a residual: where huber becomes linear, and up to which the other two cost nothing",
+	l.Float(&s.Epsilon, "epsilon", "residual at which huber becomes linear, and up to which the insensitive losses are 0",
 		param.AtLeast(0))
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
 	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)

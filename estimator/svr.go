@@ -42,7 +42,7 @@ func (s *SVR) Params(l *param.List) {
 	l.Complexity("C", param.LessPenalty)
 	l.Float(&s.Epsilon, "epsilon", "residuals up to this size have no loss", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)
-	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive",
+	l.Choice(&s.Loss, "loss", "loss of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive",
 		"squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)

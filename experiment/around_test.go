@@ -260,7 +260,7 @@ func TestPlanAround(t *testing.T) {
 			"with an estimator or a list of steps",
 		"impute\n- ensemble": "pipeline.ensemble.seeds: the ensemble is empty " +
 			"(set members, or estimator and seeds)",
-		"impute\n- calibrated": "pipeline.calibrated.estimator: missing (wanted " +
+		"impute\n- calibrated": "pipeline.calibrated.estimator: missing (must be " +
 			"an estimator, or a list of steps the last of which is one)",
 		"impute\n- calibrated: {of: svm}": "no parameter is called \"of\" (did you mean " +
 			"estimator?)",

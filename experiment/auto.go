@@ -29,7 +29,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
-	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -275,9 +274,6 @@ func (o AutoOptions) errs() param.FieldErrors {
 	case task == datasets.MultiLabel:
 		errs = append(errs, param.FieldError{Path: "task", Problem: "auto does not support the task multilabel; " + initInstead})
 	}
-	if o.Candidates < 0 {
-		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
-	}
 	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= maxMinutes) {
 		errs = append(errs, param.FieldError{Path: "minutes", Value: o.Minutes,
 			Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
@@ -285,17 +281,11 @@ func (o AutoOptions) errs() param.FieldErrors {
 	if o.Intervals != 0 && !(o.Intervals > 0 && o.Intervals < 1) {
 		errs = append(errs, param.FieldError{Path: "intervals", Value: o.Intervals, Constraint: "a number > 0 and < 1"})
 	}
-	if o.MaxPredictTime < 0 {
-		errs = append(errs, param.FieldError{Path: "max_predict_time", Value: o.MaxPredictTime.String(),
-			Constraint: "a time ≥ 0"})
-	}
-	if o.MaxSize < 0 {
-		errs = append(errs, param.FieldError{Path: "max_size", Value: o.MaxSize, Constraint: "a number of bytes ≥ 0"})
-	}
-	if o.Score != "" {
-		if _, err := metrics.ByName(o.Score); err != nil {
-			errs = append(errs, param.FieldError{Path: "score", Problem: config.Problem(err), Err: err})
-		}
+	search := auto.Options{Budget: time.Minute, Candidates: o.Candidates, Score: o.Score,
+		MaxPredictTime: o.MaxPredictTime, MaxSize: o.MaxSize}
+	var more param.FieldErrors
+	if errors.As(search.Check(), &more) {
+		errs = append(errs, more...)
 	}
 	return errs
 }
@@ -648,15 +638,9 @@ func scoreComments(found *auto.Result) map[string]string {
 		return fmt.Sprintf("%s %.4g ± %.2g in cross-validation", found.Score, score, deviation)
 	}
 	out := map[string]string{"": text(found.Chosen.Score-found.Optimism, found.Chosen.StdError)}
-	times := map[string]int{}
 	for _, e := range found.Leaderboard {
-		if !e.Chosen {
-			continue
-		}
-		name := strings.ReplaceAll(e.Recipe, " ", "_")
-		out[name] = text(e.Score, e.StdError)
-		if times[name]++; times[name] > 1 { // their order in the ensemble is unknown
-			delete(out, name)
+		if e.Member != "" {
+			out[e.Member] = text(e.Score, e.StdError)
 		}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment/internal/config"
+	"github.com/bochner-ml/bochner/experiment/internal/runfolder"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
@@ -154,7 +155,7 @@ func checkOutputs(spec Spec, outputs []string, force bool) error {
 
 // writtenByRun reports whether a directory contains the outputs of a finished or interrupted run.
 func writtenByRun(dir string) bool {
-	for _, pattern := range []string{files.Unfinished, "search-*.journal*", autoJournal} {
+	for _, pattern := range []string{runfolder.Unfinished, "search-*.journal*", autoJournal} {
 		if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
 			return true
 		}

@@ -41,8 +41,11 @@ type explanations struct {
 	rows       int // explained so far
 }
 
-// explanations reads the background.
+// explanations reads the background; nil without explanations.
 func (m *opened) explanations(ctx context.Context, o Options) (*explanations, error) {
+	if o.Explain == nil {
+		return nil, nil
+	}
 	if m.Task == datasets.Clustering {
 		return nil, errors.New("experiment: cannot explain a clustering: its output is not a quantity")
 	}

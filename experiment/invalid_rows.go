@@ -97,13 +97,15 @@ func (s *skippedRows) number(n int) []int {
 	return out
 }
 
-// reject skips the rows of a block that have the error of a prediction, and returns the indices of
-// the others. It returns an error that does not concern a row.
-func (s *skippedRows) reject(ctx context.Context, block datasets.Set, numbers []int, err error) (valid []int, _ error) {
+// reject skips the rows of a block that have the error of a prediction, and returns the others with their numbers. It
+// returns an error that does not concern a row.
+func (s *skippedRows) reject(ctx context.Context, block datasets.Set, numbers []int, err error) (datasets.Set, []int,
+	error) {
 	var at *datasets.RowError
 	if ctx.Err() != nil || !errors.As(err, &at) || at.Row < 0 || at.Row >= block.Rows() {
-		return nil, err
+		return block, nil, err
 	}
+	var valid, kept []int
 	column := -1
 	for j := range block.Cols() {
 		if errors.Is(err, datasets.ErrMissing) && block.Schema.Name(j) == at.Column {
@@ -113,7 +115,7 @@ func (s *skippedRows) reject(ctx context.Context, block datasets.Set, numbers []
 	for i := range block.Rows() {
 		missing := column >= 0 && math.IsNaN(block.X.At(i, column))
 		if i != at.Row && !missing {
-			valid = append(valid, i)
+			valid, kept = append(valid, i), append(kept, numbers[i])
 			continue
 		}
 		reason := at.Err
@@ -123,8 +125,11 @@ func (s *skippedRows) reject(ctx context.Context, block datasets.Set, numbers []
 		}
 		bad := &datasets.RowError{Row: numbers[i], Column: at.Column, Err: cmp.Or(reason, err)}
 		if err := s.add(numbers[i], bad); err != nil {
-			return nil, err
+			return block, nil, err
 		}
 	}
-	return valid, nil
+	if valid == nil {
+		return block, nil, nil
+	}
+	return block.Select(valid), kept, nil
 }

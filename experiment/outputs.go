@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/experiment/internal/runfolder"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // outputs contains the outputs of a run: its result and its directory.
@@ -21,7 +21,7 @@ type outputs struct {
 	// comments are those of the experiment file, by name of the member of an ensemble; "" for the pipeline.
 	comments map[string]string
 
-	folder *files.Folder // nil before open
+	folder *runfolder.Folder // nil before open
 }
 
 // newOutputs returns the empty outputs of a new run.
@@ -37,9 +37,9 @@ func (out *outputs) open(spec Spec, force bool) (err error) {
 	if out.auto {
 		names, other = autoOutputs, runOutputs
 	}
-	if out.folder, err = files.NewFolder(spec.Output.Dir); errors.Is(err, files.ErrLocked) {
+	if out.folder, err = runfolder.NewFolder(spec.Output.Dir); errors.Is(err, runfolder.ErrLocked) {
 		return fmt.Errorf("experiment: cannot write into %s: %w; wait until it ends, or use another output directory",
-			spec.Output.Dir, files.ErrLocked)
+			spec.Output.Dir, runfolder.ErrLocked)
 	}
 	if err != nil {
 		return err

@@ -118,39 +118,27 @@ func (m *opened) predictRows(ctx context.Context, data string, w *bufio.Writer, 
 	if o.JSON {
 		w.WriteString(`{"predictions":`)
 		defer func() {
-			if err != nil {
-				return
+			if err == nil {
+				err = closeJSON(w, p, done)
 			}
-			p.Close()
-			text, wrong := json.Marshal(done)
-			w.Write(append(append([]byte{','}, text[1:]...), '\n'))
-			err = wrong
 		}()
 	}
 	numbers := []int(nil) // of the rows of a block
 	if skip != nil {
 		p.Numbers = func(row int) int { return numbers[row-done.Rows] }
 	}
-	var explained *explanations
-	if o.Explain != nil {
-		if explained, err = m.explanations(ctx, o); err != nil {
-			return done, err
-		}
+	explained, err := m.explanations(ctx, o)
+	if err != nil {
+		return done, err
 	}
 	unknown := m.unknown()
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		numbers = skip.number(block.Rows())
 		output, err := estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
 		for err != nil && skip != nil {
-			var valid []int
-			if valid, err = skip.reject(ctx, block, numbers, err); err != nil || len(valid) == 0 {
+			if block, numbers, err = skip.reject(ctx, block, numbers, err); err != nil || len(numbers) == 0 {
 				return err
 			}
-			kept := make([]int, len(valid))
-			for k, i := range valid {
-				kept[k] = numbers[i]
-			}
-			block, numbers = block.Select(valid), kept
 			output, err = estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
 		}
 		if err != nil {
@@ -182,4 +170,12 @@ func (m *opened) predictRows(ctx context.Context, data string, w *bufio.Writer, 
 		done.UnknownCategories = o.warnUnknown(unknown)
 	}
 	return done, err
+}
+
+// closeJSON ends the JSON object of predictions with what is known of them.
+func closeJSON(w *bufio.Writer, p *predictions.Writer, done Predicted) error {
+	p.Close()
+	text, err := json.Marshal(done)
+	w.Write(append(append([]byte{','}, text[1:]...), '\n'))
+	return err
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/experiment/internal/runfolder"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 const halved = `
@@ -172,7 +172,7 @@ func TestUnset(t *testing.T) {
 func TestJournalOfBudgets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(90, class))
-	folder, err := files.NewFolder("out")
+	folder, err := runfolder.NewFolder("out")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
@@ -126,7 +127,7 @@ func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 
 // newRun returns a run after checking candidates and metrics against the data.
 func (s Search) newRun(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
-	r = &run{Loop: searchloop.New(s.Memory), search: s, round: -1}
+	r = &run{Loop: searchloop.New(s.Memory, estimator.FitBatch), search: s, round: -1}
 	proposer, errs := s.begin(limit)
 	list, more := s.metrics(&data)
 	if errs = append(errs, more...); len(errs) > 0 {

@@ -1,7 +1,9 @@
-// Package kernel defines the width parameter γ of shift-invariant kernels, [Gamma]: fixed numbers,
-// or a rule that estimates γ from training rows. Random feature maps and exact kernel models share
-// it and get the same width on the same rows. [EffectiveDimension] measures the complexity of a
-// kernel matrix.
+// Package kernel defines the kernels of maps and exact models: their names, their width parameter γ
+// ([Gamma]), products and sums of kernels of columns ([Product], [Sum]), and kernels that are Go
+// functions ([Register]).
+//
+// A map and an exact model of the same kernel have the same γ on the same rows. [Matrix] computes a
+// kernel matrix without a fit, [EffectiveDimension] measures its complexity.
 package kernel
 
 import (

@@ -38,7 +38,8 @@ func NewColumns(groups ...Group) Columns { return Columns{Groups: groups, Remain
 
 // Params declares remainder, and the parameters of the groups, prefixed by the name of the group.
 func (c *Columns) Params(l *param.List) {
-	l.Choice(&c.Remainder, "remainder", "what to do with columns of no group", "drop", "passthrough")
+	l.Choice(&c.Remainder, "remainder",
+		"whether columns of no group are dropped or passed through", "drop", "passthrough")
 	c.Groups = slices.Clone(c.Groups)
 	for i := range c.Groups {
 		g := &c.Groups[i]

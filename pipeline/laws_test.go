@@ -259,8 +259,8 @@ func TestRegisterRefuses(t *testing.T) {
 		e    pipeline.Entry
 		want string
 	}{
-		{pipeline.Entry{Name: "a b", New: func() any { return mirror{} }, Fitted: fitted}, `register "a b": wanted a name`},
-		{pipeline.Entry{Name: "thing", Fitted: fitted}, "wanted a name"},
+		{pipeline.Entry{Name: "a b", New: func() any { return mirror{} }, Fitted: fitted}, `register "a b": must have a name`},
+		{pipeline.Entry{Name: "thing", Fitted: fitted}, "must have a name"},
 		{pipeline.Entry{Name: "thing", New: func() any { return 3 }, Fitted: fitted},
 			"int is neither a transformer nor an estimator"},
 		{pipeline.Entry{Name: "rff", New: func() any { return mirror{} }, Fitted: fitted},

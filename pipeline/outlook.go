@@ -164,17 +164,8 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 
 // refusal returns the error of the columns that violate a requirement of the named step.
 func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
-	n := len(in.Columns)
-	switch none := n == 0; {
-	case none && d.Constraint == datasets.RequireText:
-		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes text"}, true
-	case none && takesCategories(d.Constraint):
-		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
-	case none || in.More:
-	case d.Constraint == datasets.RequireMinColumns && n < d.Columns, d.Constraint == datasets.RequireColumnCount &&
-		n != d.Columns:
-		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
-			true
+	if f, refused = countRefusal(d, in, name); refused {
+		return f, true
 	}
 	if d.Constraint == datasets.RequireNamedColumn {
 		return unnamed(d, in, name)
@@ -234,6 +225,22 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		f.Hint = d.Hint
 	}
 	return f, true
+}
+
+// countRefusal returns the error of the number of columns.
+func countRefusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
+	n := len(in.Columns)
+	switch none := n == 0; {
+	case none && d.Constraint == datasets.RequireText:
+		f.Problem = "the columns are numbers already, and " + name + " takes text"
+	case none && takesCategories(d.Constraint):
+		f.Problem = "the columns are numbers already, and " + name + " takes categorical ones"
+	case none || in.More:
+	case d.Constraint == datasets.RequireMinColumns && n < d.Columns, d.Constraint == datasets.RequireColumnCount &&
+		n != d.Columns:
+		f = param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint}
+	}
+	return f, f.Problem != ""
 }
 
 // takesCategories reports whether a constraint is met by categorical columns.

@@ -47,7 +47,7 @@ var registered = struct {
 // their full package path.
 func Register(e Entry) error {
 	if !suggest.ValidName(e.Name) || e.New == nil || e.Fitted == nil {
-		return fmt.Errorf("pipeline: register %q: wanted a name of letters, digits, _ and -, New and Fitted", e.Name)
+		return fmt.Errorf("pipeline: register %q: must have a name of letters, digits, _ and -, New and Fitted", e.Name)
 	}
 	spec, fitted := e.New(), e.Fitted()
 	_, isStep := spec.(transformer.Fitter)

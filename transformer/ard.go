@@ -121,23 +121,24 @@ func (s *ARD) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the gaussian process", spectral.FourierKernels...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
-	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
+	l.Int(&s.Features, "features", "number of random features of the gaussian process", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
-	l.Int(&s.Steps, "steps", "steps of the descent", param.AtLeast(1))
+	l.Int(&s.Rows, "rows", "number of sampled rows for learning the scales", param.AtLeast(2))
+	l.Int(&s.Steps, "steps", "maximum number of steps of the optimizer", param.AtLeast(1))
 	l.Int(&s.Restarts, "restarts",
-		"times that the descent starts, each but the first from the best point with small scales raised; they share the "+
-			"steps", param.Between(1, 100))
+		"number of starts of the optimizer, which share the steps; all but the first start at the best point, with small "+
+			"scales raised", param.Between(1, 100))
 	l.Float(&s.Floor, "floor", "minimum scale of a standardized input, relative to the largest", param.Between(0, 1))
-	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
-	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the squared error of rows "+
-		"that a fit does "+
-		"not see: left out one by one, and, with solve: coordinate, beyond part", "evidence", "press")
-	l.Choice(&s.Solve, "solve", "with random Fourier features, with the exact kernel of the first rows of the "+
-		"sample, or "+
-		"with it by a coordinate search, which can set a scale to 0", "features", "exact", "coordinate")
-	l.Int(&s.Part, "part", "rows, at most, for solve: exact and coordinate; the cost is cubic", param.AtLeast(2))
-	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")
+	l.Float(&s.Power, "power", "exponent of the scales; the mean distance of rows does not change", param.Between(0, 4))
+	l.Choice(&s.Objective, "objective", "objective of the scales: the evidence, or the squared leave-one-out error "+
+		"(press); with solve: coordinate, press is the error of sampled rows beyond part", "evidence", "press")
+	l.Choice(&s.Solve, "solve", "features: by gradients, with random Fourier features; exact: by gradients, with the "+
+		"exact kernel; coordinate: by a coordinate search with the exact kernel, which can set a scale to 0",
+		"features", "exact", "coordinate")
+	l.Int(&s.Part, "part",
+		"maximum number of rows with solve: exact or coordinate; the cost is cubic in it", param.AtLeast(2))
+	l.Choice(&s.Groups, "groups",
+		"origin: all columns that encode one input share a scale; none: each column has its own", "none", "origin")
 	l.Seed(&s.Seed, "seed", "seed of the sample and of the draws")
 	l.Check("features", func() error {
 		if s.Features%2 != 0 {

@@ -110,9 +110,10 @@ func (s PCA) count() int {
 
 // Params declares components and whiten.
 func (s *PCA) Params(l *param.List) {
-	l.Value(pcaComponents{&s.Components}, "components", "outputs to keep: a number, a fraction of the variance, or all")
+	l.Value(pcaComponents{&s.Components}, "components",
+		"number of outputs, or the fraction of the variance that they explain")
 	l.Complexity("components", param.MoreUnits)
-	l.Bool(&s.Whiten, "whiten", "give every output variance 1")
+	l.Bool(&s.Whiten, "whiten", "whether to scale every output to variance 1")
 }
 
 // Fit learns the directions; it returns a [*FittedPCA].

@@ -340,7 +340,7 @@ func (f *FittedRFF) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Den
 func (f *FittedRFF) WithGamma(gamma ...float64) (*FittedRFF, error) {
 	g := kernel.FixedGamma(gamma...)
 	if err := g.Check(); err != nil {
-		return nil, fmt.Errorf("transformer: rff: gamma: wanted %w", err)
+		return nil, fmt.Errorf("transformer: rff: gamma: must be %w", err)
 	}
 	out := *f
 	switch {

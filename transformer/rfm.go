@@ -126,23 +126,25 @@ const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the machine whose gradients are "+
-		"averaged", spectral.FourierKernels...)
-	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
-	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
-	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best",
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the inner ridge regression, whose gradients are averaged",
+		spectral.FourierKernels...)
+	l.Int(&s.Rounds, "rounds", "maximum number of rounds, each of which learns the map again", param.Between(1, 100))
+	l.Bool(&s.Diagonal, "diagonal",
+		"whether to learn a scale for each input instead of a full matrix; sparse rows stay sparse")
+	l.Float(&s.Power, "power", "exponent of the matrix M that multiplies the inputs; 0 selects it by validation",
 		param.AtLeast(0))
 	l.Value(bandwidth{&s.Bandwidth}, "bandwidth",
-		"width of the kernel in median distances of two rows, or auto for the one that predicts best")
-	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
-	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, maxFeatures))
+		"width of the kernel, relative to the median distance of two rows; auto selects it by validation")
+	l.Choice(&s.Solve, "solve",
+		"inner ridge regression: with the exact kernel, or with random Fourier features", "exact", "features")
+	l.Int(&s.Features, "features", "number of features with solve: features", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(minLearned, math.MaxInt32))
-	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines",
+	l.Int(&s.Rows, "rows", "maximum number of rows to learn from", param.Between(minLearned, math.MaxInt32))
+	l.Int(&s.Part, "part", "maximum number of rows of one exact kernel; more rows are split into several",
 		param.Between(minLearned, math.MaxInt32))
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
-	l.Seed(&s.Seed, "seed", "seed of the rows' order and of the features")
+	l.Seed(&s.Seed, "seed", "seed of the order of the rows and of the features")
 }
 
 // Fit learns the map; it returns a [*FittedRFM].

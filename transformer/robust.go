@@ -33,8 +33,8 @@ func NewRobust() Robust { return Robust{Median: true, IQR: true} }
 
 // Params declares median and iqr.
 func (s *Robust) Params(l *param.List) {
-	l.Bool(&s.Median, "median", "subtract the median; false for sparse input")
-	l.Bool(&s.IQR, "iqr", "divide by the interquartile range")
+	l.Bool(&s.Median, "median", "whether to subtract the median; false for sparse input")
+	l.Bool(&s.IQR, "iqr", "whether to divide by the interquartile range")
 	l.Check("median", func() error { return anyOf(s.Median, s.IQR, "iqr") })
 }
 

@@ -35,8 +35,8 @@ func NewStandardize() Standardize { return Standardize{Mean: true, Std: true} }
 
 // Params declares mean and std.
 func (s *Standardize) Params(l *param.List) {
-	l.Bool(&s.Mean, "mean", "subtract the mean; false for sparse input")
-	l.Bool(&s.Std, "std", "divide by the standard deviation")
+	l.Bool(&s.Mean, "mean", "whether to subtract the mean; false for sparse input")
+	l.Bool(&s.Std, "std", "whether to divide by the standard deviation")
 	l.Check("mean", func() error { return anyOf(s.Mean, s.Std, "std") })
 }
 

@@ -107,7 +107,7 @@ func (p targetSmooth) Check() error {
 // Params declares smooth, folds and seed.
 func (s *TargetEncode) Params(l *param.List) {
 	l.Value(targetSmooth{&s.Smooth}, "smooth",
-		"weight of the overall mean in the mean of a category, in rows; auto estimates it for each category")
+		"weight of the overall mean, in rows; auto estimates it for each category")
 	l.Complexity("smooth", param.MorePenalty)
 	l.Int(&s.Folds, "folds", "number of folds; the training rows of each are encoded by the "+
 		"others", param.Between(2, 100))

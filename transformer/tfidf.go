@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/features/textfeatures"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -21,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/matrices"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/transformer/internal/textfeatures"
 )
 
 // TFIDF maps text columns to weighted counts of terms, n-grams of words or characters. A column of
@@ -144,7 +144,7 @@ func (s *TFIDF) Params(l *param.List) {
 		param.Between(0, maxFeatures))
 	l.Int(&s.Hashing, "hashing", "number of columns for hashed terms; 0 for a column per term",
 		param.Between(0, maxFeatures))
-	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column, 1 in rows without a known term")
+	l.Bool(&s.Indicator, "indicator", "whether to add an indicator of rows without a known term, one per column")
 	l.Bool(&s.Sublinear, "sublinear", "whether counts tf become 1 + ln tf")
 	l.Bool(&s.Lowercase, "lowercase", "whether texts are converted to lower case")
 	l.Value(stopWords{&s.StopWords}, "stop_words", "words to exclude; english for the list of scikit-learn")

@@ -56,13 +56,7 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
 // name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
-		f, err := open(held, o)
-		if err != nil {
-			return nil, err
-		}
-		return table.Load(ctx, f, o.Roles, 0)
-	})
+	return table.Read(ctx, r, func(held *text.File) (table.Reader, error) { return open(held, o) }, o.Roles, 0)
 }
 
 // file is a table.Reader.

@@ -34,10 +34,7 @@ import (
 )
 
 func init() {
-	formats.Register("arrow", func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source,
-		error) {
-		return format.OpenFiles(ctx, fsys, paths, roles)
-	})
+	formats.Register("arrow", format.OpenFiles)
 }
 
 // Options assign the columns to roles. With the zero value all columns are inputs.

@@ -75,13 +75,7 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	o.Hold = math.MaxInt64
-	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
-		f, err := open(held, o)
-		if err != nil {
-			return nil, err
-		}
-		return table.Load(ctx, f, o.Roles, o.Hold)
-	})
+	return table.Read(ctx, r, func(held *text.File) (table.Reader, error) { return open(held, o) }, o.Roles, o.Hold)
 }
 
 // file is a table.Reader.

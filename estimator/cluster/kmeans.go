@@ -70,7 +70,7 @@ func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Float(&s.Tol, "tol", "tolerance: squared movement of the centers, relative to the variance of the inputs",
 		param.AtLeast(0))
-	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for all rows at once", param.AtLeast(0))
+	l.Int(&s.Batch, "batch", "number of rows of a minibatch; 0: all rows in each iteration", param.AtLeast(0))
 	l.Seed(&s.Seed, "seed", "seed of the initial centers and of the minibatches")
 }
 

@@ -82,13 +82,13 @@ func NewIntervals(inner estimator.Estimator) Intervals {
 // Params declares the method with its numbers, and the parameters of the model, below of.
 func (s *Intervals) Params(l *param.List) {
 	between := param.Range{Low: 0, High: 1, LowOpen: true, HighOpen: true}
-	l.Choice(&s.Method, "method", "method; always split for classes", conformal.Methods...)
+	l.Choice(&s.Method, "method", "method, as in the section intervals; classes require split", conformal.Methods...)
 	l.Float(&s.Level, "level", "probability that an interval contains a new target, or a set the class", between)
 	l.Float(&s.Calibration, "calibration",
 		"share of the rows that split and cqr hold out for calibration", between)
 	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the model's own standard deviation")
-	l.String(&s.Group, "group", "column whose values have a calibration each, of split, cqr and sets")
-	l.Seed(&s.Seed, "seed", "seed of the choice of these rows")
+	l.String(&s.Group, "group", "input column of groups, which split and cqr calibrate separately")
+	l.Seed(&s.Seed, "seed", "seed of the selection of the calibration rows")
 	l.Child("estimator", &s.Estimator)
 }
 

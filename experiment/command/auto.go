@@ -63,8 +63,8 @@ func (c autoCommand) Run(s *session) error {
 	// The end of the session stops the search, but not the evaluation of the best model so far.
 	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data[0], experiment.AutoOptions{
 		ExtraFiles: c.Data[1:],
-		Target:     strings.Join(c.Target, ","), Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
-		Candidates: c.Candidates,
+		Target:     strings.Join(c.Target, ","), Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format,
+		Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
 		Exportable: c.Exportable, NoRefit: c.NoRefit, Intervals: c.Intervals,
 		MaxPredictTime: c.MaxPredictTime, MaxSize: int64(c.MaxSize), StartFrom: c.StartFrom,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
@@ -129,7 +129,8 @@ func showAuto(out io.Writer, r experiment.Result) {
 	}
 	with := ""
 	if a.Optimism != 0 {
-		with = fmt.Sprintf(" (%s less %s, because it is the best of many)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
+		with = fmt.Sprintf(" (%s less %s, because it is the best of many)", formatScore(a.Mean+a.Optimism),
+			formatScore(a.Optimism))
 	}
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with += ", with"

@@ -69,8 +69,9 @@ type commands struct {
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
-// Parts are what a program adds to the command line: packages with large dependencies. A command that needs a missing part
-// returns an error before it starts. Drivers of databases are no part; package database/sql knows those of the program.
+// Parts are what a program adds to the command line: packages with large dependencies. A command that needs a missing
+// part returns an error before it starts. Drivers of databases are no part; package database/sql knows those of the
+// program.
 type Parts struct {
 	Stores store.Schemes // states and models of sharded fits, by URL scheme; paths and file:// need none
 

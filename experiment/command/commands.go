@@ -54,8 +54,8 @@ func (c initCommand) Run(s *session) error {
 	}
 	remarks := []string{}
 	remark := func(text string) { remarks = append(remarks, text) }
-	draft, err := scaffold.Experiment(s.ctx, c.Data[0], scaffold.Options{Target: strings.Join(c.Target, ","), Task: c.Task, Format: c.Format,
-		File: out, Remark: remark, More: c.Data[1:]})
+	draft, err := scaffold.Experiment(s.ctx, c.Data[0], scaffold.Options{Target: strings.Join(c.Target, ","),
+		Task: c.Task, Format: c.Format, File: out, Remark: remark, More: c.Data[1:]})
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c validateCommand) Run(s *session) error {
 // verdict is the JSON output of validate.
 type verdict struct {
 	Valid  bool      `json:"valid"`
-	Errors []problem `json:"faults"`
+	Errors []problem `json:"errors"`
 }
 
 // problem is an error in the output of validate.

@@ -47,7 +47,8 @@ type serveCommand struct {
 }
 
 func (serveCommand) Help() string {
-	return `Serves predictions over HTTP and, with --grpc-addr, over gRPC, for rows as JSON and for tensors of the Open Inference Protocol. Models are reloaded when their files change. See docs/serving.md.
+	return `Serves predictions over HTTP and, with --grpc-addr, over gRPC, for rows as JSON and for tensors of the Open
+Inference Protocol. Models are reloaded when their files change. See docs/serving.md.
 SIGTERM and Ctrl-C shut it down after pending requests.
 
 Example:

@@ -25,7 +25,10 @@ type shardCommand struct {
 
 func (shardCommand) Help() string {
 	return `Fits an experiment on several hosts; see docs/distributed.md.
-Each pass over the rows runs "fit" once for each shard, optionally "merge", and "finish" once. The first pass infers the columns. Later passes start --from the file that finish wrote. Finish reports when this file is the final model. An experiment with a search takes a single pass: each shard runs its share of the fits, and finish completes the run with their scores.
+Each pass over the rows runs "fit" once for each shard, optionally "merge", and "finish" once. The first pass infers
+the columns. Later passes start --from the file that finish wrote. Finish reports when this file is the final model.
+An experiment with a search takes a single pass: each shard runs its share of the fits, and finish completes the run
+with their scores.
 
 Example:
   bochner shard fit adult.yaml --shard 0/2 -o 0.state

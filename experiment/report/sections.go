@@ -15,45 +15,11 @@ import (
 
 // scoreSection compares the scores of the model with those of baselines.
 func scoreSection(r result.Result) (s section) {
-	all := map[string]bool{}
-	for _, m := range []map[string]float64{r.Train, r.Test} {
-		for name := range m {
-			all[name] = true
-		}
-	}
-	if len(all) == 0 {
+	t, ok := scoreTable(r)
+	if !ok {
 		return s
 	}
-	s.Title = "Scores"
-	t := table{Caption: "Scores (↑ higher is better, ↓ lower is better)", Head: []string{"score"}}
-	add := func(name string, scores map[string]float64) {
-		if len(scores) == 0 {
-			return
-		}
-		t.Head = append(t.Head, name)
-		if t.Rows == nil {
-			for _, name := range slices.Sorted(maps.Keys(all)) {
-				t.Rows = append(t.Rows, []string{metricLabel(name) + " " + arrow(name)})
-			}
-		}
-		for k, name := range slices.Sorted(maps.Keys(all)) {
-			value := "–"
-			if v, ok := scores[name]; ok {
-				value = formatScore(v)
-			}
-			t.Rows[k] = append(t.Rows[k], value)
-		}
-	}
-	add("test rows", r.Test)
-	on := ""
-	if r.On == "train" {
-		on = ", training rows"
-	}
-	for _, b := range r.Baselines {
-		add(baselineLabel(b.Name)+on, b.Scores)
-	}
-	add("training rows", r.Train)
-	s.Tables = []table{t}
+	s.Title, s.Tables = "Scores", []table{t}
 	if f := r.Search; f != nil {
 		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of the selected candidate, %d folds: %s %s ± %s (standard "+
 			"deviation).", f.Folds, metricLabel(f.Score), formatNumber(f.Best.Mean), formatStdDev(f.Best.Std)))
@@ -89,6 +55,48 @@ func scoreSection(r result.Result) (s section) {
 	}
 	s.Sources = resultLinks("test", "train", "baselines")
 	return s
+}
+
+// scoreTable has a row for each score, and a column for the model and for each baseline.
+func scoreTable(r result.Result) (t table, ok bool) {
+	all := map[string]bool{}
+	for _, m := range []map[string]float64{r.Train, r.Test} {
+		for name := range m {
+			all[name] = true
+		}
+	}
+	if len(all) == 0 {
+		return t, false
+	}
+	t = table{Caption: "Scores (↑ higher is better, ↓ lower is better)", Head: []string{"score"}}
+	add := func(name string, scores map[string]float64) {
+		if len(scores) == 0 {
+			return
+		}
+		t.Head = append(t.Head, name)
+		if t.Rows == nil {
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				t.Rows = append(t.Rows, []string{metricLabel(name) + " " + arrow(name)})
+			}
+		}
+		for k, name := range slices.Sorted(maps.Keys(all)) {
+			value := "–"
+			if v, ok := scores[name]; ok {
+				value = formatScore(v)
+			}
+			t.Rows[k] = append(t.Rows[k], value)
+		}
+	}
+	add("test rows", r.Test)
+	on := ""
+	if r.On == "train" {
+		on = ", training rows"
+	}
+	for _, b := range r.Baselines {
+		add(baselineLabel(b.Name)+on, b.Scores)
+	}
+	add("training rows", r.Train)
+	return t, true
 }
 
 // classSection has the confusion matrix, curves and scores by class.

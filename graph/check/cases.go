@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,12 +39,19 @@ func hashed(parameters string) string {
 	return strings.Replace(encoded, "target_encode", "{hash: "+parameters+"}", 1)
 }
 
+// only are steps of the numeric columns.
+func only(steps string) string {
+	return "- columns:\n    - {select: numeric, steps: [" + steps + "]}\n"
+}
+
 // cases returns models with every step and model.
 func cases() []oneCase {
-	only := func(steps string) string {
-		return "- columns:\n    - {select: numeric, steps: [" + steps + "]}\n"
-	}
-	list := []oneCase{
+	return slices.Concat(stepCases(), modelCases(), wrapperCases(), kernelCases())
+}
+
+// stepCases have every step other than maps of kernels.
+func stepCases() []oneCase {
+	return []oneCase{
 		{"impute_mean", regression, only("impute") + "- ridge\n"},
 		{"impute_indicator", regression, only("{impute: {strategy: constant, fill_value: 2, indicator: true}}, standardize") +
 			"- ridge\n"},
@@ -75,6 +83,12 @@ func cases() []oneCase {
 		{"skewed_chi2", regression, only("impute, {minmax: {clip: true}}, {skewed_chi2: {features: 60}}") + "- ridge\n"},
 		{"ard", regression, numbers + "- ard: {features: 50, steps: 5}\n- rff: {features: 60}\n- ridge\n"},
 		{"rfm", regression, numbers + "- rfm: {rounds: 2}\n- rff: {features: 60}\n- ridge\n"},
+	}
+}
+
+// modelCases have every model.
+func modelCases() []oneCase {
+	return []oneCase{
 		{"ridge_of_several_targets", targets, numbers + "- rff: {features: 60}\n- ridge\n"},
 		{"ridge_classifier", classes, numbers + "- rff: {features: 60}\n- ridge_classifier\n"},
 		{"logistic", binary, numbers + "- rff: {features: 60}\n- logistic\n"},
@@ -106,6 +120,12 @@ func cases() []oneCase {
 		{"rff_network", regression, numbers + "- rff_network: {features: 30, epochs: 5, layers: 2}\n"},
 		{"rff_network_of_classes", classes, numbers + "- rff_network: {features: 30, epochs: 5}\n"},
 		{"gaussian_process", regression, numbers + "- gaussian_process: {features: 60, steps: 5}\n"},
+	}
+}
+
+// wrapperCases have every model that contains others.
+func wrapperCases() []oneCase {
+	return []oneCase{
 		{"target_signed_log", regression, numbers +
 			"- target: {transform: signed_log, smear: true, estimator: [{rff: {features: 60}}, ridge]}\n"},
 		{"target_limits", regression, numbers +
@@ -128,6 +148,10 @@ func cases() []oneCase {
 		{"ensemble", regression, numbers + "- ensemble: {members: {a: ridge, b: [{rff: {features: 40}}, ridge]}}\n"},
 		{"ensemble_of_classes", classes, numbers + "- ensemble: {seeds: 3, estimator: [{rff: {features: 40}}, logistic]}\n"},
 	}
+}
+
+// kernelCases have every kernel and its draws.
+func kernelCases() (list []oneCase) {
 	for _, kernel := range []string{"polynomial", "cosine", "chi2"} {
 		positive := only("impute, {minmax: {clip: true}}")
 		list = append(list, oneCase{"nystroem_" + kernel, regression, positive + "- nystroem: {kernel: " + kernel +

@@ -49,7 +49,7 @@ func (d *decoder) innerSpecs(spec any, key *tree.Node, given map[string]*tree.No
 		case c.Optional && (c.Spec == nil || holdsMembers(c)):
 			continue
 		case c.Spec == nil:
-			d.problem(key, path, param.FieldError{Problem: "missing", Hint: "wanted " + constraintOf(c)})
+			d.problem(key, path, param.FieldError{Problem: "missing", Hint: "must be " + constraintOf(c)})
 			continue
 		default:
 			child = d.finish(c.Spec, key, nil, path, inside)

@@ -84,7 +84,7 @@ func TestWithin(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"[hollow, ridge]": "a.yaml:1:2: pipeline.hollow.step: missing (wanted a step, or a " +
+		"[hollow, ridge]": "a.yaml:1:2: pipeline.hollow.step: missing (must be a step, or a " +
 			"list of steps)",
 		"[{echo: {step: ridge}}, ridge]": `a.yaml:1:16: pipeline.echo.step: must be a step, or a list of steps`,
 		"[{echo: {step: []}}, ridge]":    "a.yaml:1:16: pipeline.echo.step: must be a step",

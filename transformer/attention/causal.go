@@ -6,8 +6,8 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/features/softmax"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/transformer/internal/softmax"
 )
 
 // linearCausal computes causal linear attention.

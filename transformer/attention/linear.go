@@ -6,10 +6,10 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/features/softmax"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/transformer/internal/softmax"
 )
 
 // Linear returns linear attention: for each query the mean of the values with weights φ(q)'φ(k).

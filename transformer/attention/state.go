@@ -7,10 +7,10 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/features/softmax"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
+	"github.com/bochner-ml/bochner/transformer/internal/softmax"
 )
 
 // State is a streaming form of causal linear attention: Append adds keys and values, and Query

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/features/softmax"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/transformer/internal/softmax"
 )
 
 // sums are the sufficient statistics of the keys and values of one head:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
 // Format opens a file with typed columns.
@@ -25,25 +26,16 @@ func (f Format) OpenFiles(ctx context.Context, fsys fs.FS, paths []string, roles
 // ReadFile returns the rows of a file.
 func (f Format) ReadFile(ctx context.Context, fsys fs.FS, path string, roles datasets.Roles) (datasets.Set, error) {
 	src, err := f.OpenFiles(ctx, fsys, []string{path}, roles)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows that r contains, which are buffered first.
 func (f Format) Read(ctx context.Context, r io.Reader, roles datasets.Roles) (datasets.Set, error) {
-	held, err := steady.Buffer(ctx, r)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	c, err := f(held)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	src, err := OpenColumns(ctx, c, roles)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
+		c, err := f(held.File)
+		if err != nil {
+			return nil, err
+		}
+		return OpenColumns(ctx, c, roles)
+	})
 }

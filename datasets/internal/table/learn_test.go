@@ -27,5 +27,5 @@ func TestDeclaredLevels(t *testing.T) {
 
 // open returns the records of r, which are not stored.
 func open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source, error) {
-	return Load(ctx, r, roles, 0)
+	return OpenAll(ctx, []string{""}, func(string) (Reader, error) { return r, nil }, roles, 0)
 }

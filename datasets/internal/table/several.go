@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 )
 
@@ -23,7 +24,17 @@ type emptyFile struct{}
 func (emptyFile) Error() string { return "empty file" }
 func (emptyFile) Unwrap() error { return rowsource.ErrNoRows }
 
-// OpenAll opens text files and returns the rows of all as [Load] does.
+// Read returns the rows of the text that r contains, as [OpenAll] does those of files.
+func Read(ctx context.Context, r io.Reader, open func(held *text.File) (Reader, error), roles datasets.Roles,
+	maxBytes int64) (datasets.Set, error) {
+	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
+		return OpenAll(ctx, []string{held.Path()}, func(string) (Reader, error) { return open(held) }, roles, maxBytes)
+	})
+}
+
+// OpenAll opens text files, infers the schema of their records, unless the roles contain one, and returns the rows of
+// all as a source. It stores the rows if they need at most maxBytes and one pass suffices to encode them. The source
+// then does not read them again, and [datasets.ReadAll] does not copy them.
 func OpenAll(ctx context.Context, paths []string, open func(path string) (Reader, error), roles datasets.Roles,
 	maxBytes int64) (datasets.Source, error) {
 	spare := newSpare()

@@ -17,13 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
-// Load infers the schema of the records of r, unless the roles contain one, and returns them as a
-// source. It stores the rows if they need at most maxBytes and one pass suffices to encode
-// them. The source then does not read them again, and [datasets.ReadAll] does not copy them.
-func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (datasets.Source, error) {
-	return openSource(ctx, textFile{r, roles.OnInvalid != nil, newSpare()}, roles, maxBytes)
-}
-
 // OpenColumns infers the schema of the columns of r, unless the roles contain one, and returns the
 // rows as a source. Numbers are numeric and strings are categorical. Booleans are numeric, but a
 // Boolean target is categorical. Before the first pass it reads only columns with categories,
@@ -578,7 +571,8 @@ func (s *source) columnReaders(selected func(j int) bool, kept bool) []*columnRe
 		switch {
 		case u == group || s.categorical(j):
 			as = Strings
-		case as == Text && (s.origins[j].date != nil || s.layout.formats[j].Unit != "" || u == target && len(s.layout.suffix) > 0):
+		case as == Text && (s.origins[j].date != nil || s.layout.formats[j].Unit != "" ||
+			u == target && len(s.layout.suffix) > 0):
 			as = Strings
 		case as == Booleans, as == Text && (s.cells != nil || u == weight || known && kind == datasets.Numeric):
 			as = Numbers

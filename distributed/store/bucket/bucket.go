@@ -83,7 +83,7 @@ func (s *Store) find(ctx context.Context, name string) (*place, error) {
 		return nil, fmt.Errorf("%s: keys and passwords do not belong in a URL, others can read them; they come from the "+
 			"environment", p.name)
 	case u.Host == "":
-		return nil, fmt.Errorf("%s: no bucket; wanted %s://BUCKET/FILE", p.name, u.Scheme)
+		return nil, fmt.Errorf("%s: no bucket; must be %s://BUCKET/FILE", p.name, u.Scheme)
 	case u.Fragment != "":
 		return nil, fmt.Errorf("%s: the name ends at the #; write %%23", p.name)
 	}

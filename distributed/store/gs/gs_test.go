@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/distributed/internal/servertest"
 	"github.com/bochner-ml/bochner/internal/runtime/store"
 	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )
 
 // A Google-compatible server satisfies the invariants.
 func TestConformance(t *testing.T) {
-	storetest.GS(t)
+	servertest.GS(t)
 	s := New()
 	defer s.Close()
 	storetest.Laws(t, store.Schemes{"gs": s}, func(t *testing.T) func(string) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/bochner-ml/bochner/distributed/internal/servertest"
 	"github.com/bochner-ml/bochner/internal/runtime/store"
 	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )
@@ -17,7 +18,7 @@ import (
 // An S3-compatible server satisfies the invariants, without leftover uploads after failures and
 // cancellation.
 func TestConformance(t *testing.T) {
-	name := storetest.S3(t)
+	name := servertest.S3(t)
 	s := New()
 	defer s.Close()
 	storetest.Laws(t, store.Schemes{"s3": s}, func(t *testing.T) func(string) string {
@@ -43,7 +44,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	name := storetest.S3(t)
+	name := servertest.S3(t)
 	u, _ := url.Parse(name(""))
 	t.Setenv("AWS_ENDPOINT_URL", u.Query().Get("endpoint"))
 	s := New()
@@ -60,7 +61,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	name := storetest.S3(t)
+	name := servertest.S3(t)
 	problem := func(file string, wants ...string) error {
 		t.Helper()
 		s := New()
@@ -77,7 +78,7 @@ func TestErrors(t *testing.T) {
 					t.Errorf("%v: no %q", err, want)
 				}
 			}
-			if strings.Contains(err.Error(), storetest.SecretKey) {
+			if strings.Contains(err.Error(), servertest.SecretKey) {
 				t.Errorf("%v: that was secret", err)
 			}
 		}
@@ -88,9 +89,9 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v, want fs.ErrNotExist", err)
 	}
 	problem(name("1.state")+"&colour=red", `1.state: unknown query parameter "colour"`)
-	problem("s3://bucket/1.state?endpoint="+url.QueryEscape("http://me:"+storetest.SecretKey+"@127.0.0.1:1"),
+	problem("s3://bucket/1.state?endpoint="+url.QueryEscape("http://me:"+servertest.SecretKey+"@127.0.0.1:1"),
 		"1.state: the endpoint is no URL, or has a password, which others can read")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "another-"+storetest.SecretKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "another-"+servertest.SecretKey)
 	problem(name("1.state"), "1.state: SignatureDoesNotMatch: ")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Cost estimates coordinate descent with the rows in memory, which is memory-bound. Narrow rows may

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // FitByNewton fits candidates on related maps by Newton's method. Candidates with equal keys are

@@ -3,7 +3,8 @@ package kernelridge
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // divergenceRatio is the growth of the residual at which a column is abandoned.
@@ -37,7 +38,7 @@ func (c *solver) cgRound(which precision, multiply multiplication, tol, minReduc
 			}
 		}
 		stepped = true
-		if solve.SoftDeadlinePassed(c.ctx) {
+		if ctxerr.SoftDeadlinePassed(c.ctx) {
 			c.maxSteps = min(c.maxSteps, max(slices.Max(c.steps), 1))
 		}
 		for j, n := range c.steps {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // FullMatrix returns the kernel matrix, rows × rows. Only the lower triangle and the tiles on the

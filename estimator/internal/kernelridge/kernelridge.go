@@ -17,8 +17,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Kernel computes tiles of the kernel matrix of some rows. It is safe for concurrent use.

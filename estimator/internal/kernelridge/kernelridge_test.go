@@ -11,8 +11,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // plain is a kernel matrix in memory.
@@ -327,7 +328,7 @@ func TestSolveEndsWhenItIsLate(t *testing.T) {
 		return x, r
 	}
 	for _, wait := range []time.Duration{0, time.Millisecond, time.Hour} {
-		x, r := solved(solve.WithSoftDeadline(ctx, time.Now().Add(wait)), 1000)
+		x, r := solved(ctxerr.WithSoftDeadline(ctx, time.Now().Add(wait)), 1000)
 		if wait == 0 && r.Iterations != 1 || wait == time.Hour && !r.Converged {
 			t.Errorf("late after %v: %d steps, converged: %v", wait, r.Iterations, r.Converged)
 		}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // SolveAll solves for the penalties of specs that differ only in alpha. A failed spec has a nil
@@ -68,7 +68,7 @@ func (t *Training) solveBatch(ctx context.Context, specs []Spec) ([]*Model, []er
 		case err != nil:
 			errs[g] = err
 		case !(part.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFitsMemory() &&
-			!solve.SoftDeadlinePassed(ctx)):
+			!ctxerr.SoftDeadlinePassed(ctx)):
 			models[g], errs[g] = t.Solve(ctx, s)
 		default:
 			models[g], errs[g] = t.newModel(s, b.way, b.column(g), part)

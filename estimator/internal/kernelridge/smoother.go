@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Smoother is a kernel ridge regression as a linear map of its targets, f(x) = Σ l_i(x)·y_i. The

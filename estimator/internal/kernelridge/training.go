@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/features/pairwise"
@@ -15,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
@@ -188,7 +188,7 @@ func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if factors && !(result.Residual <= s.Tol) && !solve.SoftDeadlinePassed(ctx) {
+	if factors && !(result.Residual <= s.Tol) && !ctxerr.SoftDeadlinePassed(ctx) {
 		return t.solveDirect(ctx, s)
 	}
 	return t.newModel(s, "cg", a, result)

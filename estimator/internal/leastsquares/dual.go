@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // dualSolution solves by a Cholesky factor of the kernel. It refactors and refines as needed, like

@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // evidence is the marginal likelihood of the targets for weights w ~ N(0, amplitude·I), a flat

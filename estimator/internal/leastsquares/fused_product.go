@@ -3,6 +3,7 @@ package leastsquares
 import (
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/matrices"
@@ -10,8 +11,8 @@ import (
 
 // fusedProduct sums XᵀS(Xw + offset) over dense rows X with weights S, for all outputs together.
 type fusedProduct struct {
-	wT, offset           []float64           // wᵀ, outputs × cols, and offset by output
-	product32, product64 design.FusedProduct // by precision of the rows, nil before the first
+	wT, offset           []float64          // wᵀ, outputs × cols, and offset by output
+	product32, product64 solve.FusedProduct // by precision of the rows, nil before the first
 }
 
 // newFusedProduct takes w as cols × outputs.
@@ -29,9 +30,9 @@ func (b *fusedProduct) add(X mat.Matrix, weights []float64) {
 		product = &b.product32
 	}
 	if *product == nil {
-		*product = design.NewFusedProduct(isFloat32, b.wT, b.offset, nil, 0)
+		*product = solve.NewFusedProduct(isFloat32, b.wT, b.offset, nil, 0)
 	}
-	(*product).Add(X, 0, func(_ *design.Accumulator, scores kern.View[float64], first int) {
+	(*product).Add(X, 0, func(_ *solve.Accumulator, scores kern.View[float64], first int) {
 		for j := 0; j < scores.Rows && weights != nil; j++ {
 			row := scores.Row(j)
 			kern.MulElem(row, row, weights[first:first+len(row)])
@@ -44,7 +45,7 @@ func (b *fusedProduct) centeredTo(dst, mean []float64) {
 	k := len(b.offset)
 	total := make([]float64, k)
 	clear(dst)
-	for _, pass := range []design.FusedProduct{b.product32, b.product64} {
+	for _, pass := range []solve.FusedProduct{b.product32, b.product64} {
 		if pass == nil {
 			continue
 		}

@@ -19,9 +19,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Solve returns the solution by the requested solver, or by the one that is cheapest for the shape.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 )
 
 // Sums of products have a relative rounding error of a few ε of their trace. The solution then has

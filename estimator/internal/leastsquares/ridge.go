@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 )
@@ -145,7 +146,7 @@ func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) dataset
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	rank := float64(rankOf(shape.Cols, s.Alpha, n))
 	steps := s.estimateSteps(n)
-	steady := n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + design.FusedProductFloats(d, t) + 8*d*t
+	steady := n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + solve.FusedProductFloats(d, t) + 8*d*t
 	if s.canFallBack(shape.Cols, false) {
 		steady = max(steady, 2*d*d)
 	}

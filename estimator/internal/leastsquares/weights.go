@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Weights returns the model of every target and the factor of the system.

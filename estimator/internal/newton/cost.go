@@ -2,6 +2,7 @@ package newton
 
 import (
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
@@ -21,7 +22,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	if shape.NonZeros > 0 {
 		numbers += min(n, design.SparseBlock) * k
 	} else {
-		numbers += design.FusedProductFloats(d, k)
+		numbers += solve.FusedProductFloats(d, k)
 	}
 	flops := TypicalFlops(shape)
 	cost := datasets.Cost{Flops: flops, OutputWidth: max(shape.Outputs, 1), Float32: true}

@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Huber is the Huber loss of residuals r with a jointly estimated scale σ > 0 (Owen 2007),

@@ -11,9 +11,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Task is a loss of scores with targets and weights.

@@ -3,6 +3,7 @@ package newton
 import (
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/matrices"
@@ -18,7 +19,7 @@ type pass struct {
 	active, widths       []int // outputs of dense rows that take part, by descending width, and their columns
 	intercept            bool
 	x, out, values       []float64
-	product32, product64 design.FusedProduct // sums of dense rows, nil before the first
+	product32, product64 solve.FusedProduct // sums of dense rows, nil before the first
 }
 
 // start begins a pass that multiplies rows by x and adds to out and values.
@@ -39,7 +40,7 @@ func (p *pass) add(X mat.Matrix, first int, f scoreUpdate) {
 	}
 }
 
-func (p *pass) addDense(to *design.FusedProduct, X mat.Matrix, first int, f scoreUpdate) {
+func (p *pass) addDense(to *solve.FusedProduct, X mat.Matrix, first int, f scoreUpdate) {
 	if *to == nil {
 		w, offsets := make([]float64, len(p.active)*p.cols), make([]float64, len(p.active))
 		for q, j := range p.active {
@@ -50,16 +51,16 @@ func (p *pass) addDense(to *design.FusedProduct, X mat.Matrix, first int, f scor
 				offsets[q] = p.x[p.cols*p.outputs+j]
 			}
 		}
-		*to = design.NewFusedProduct(to == &p.product32, w, offsets, p.widths, len(p.values))
+		*to = solve.NewFusedProduct(to == &p.product32, w, offsets, p.widths, len(p.values))
 	}
-	(*to).Add(X, first, func(place *design.Accumulator, scores kern.View[float64], first int) {
+	(*to).Add(X, first, func(place *solve.Accumulator, scores kern.View[float64], first int) {
 		f(place.Values, scores, first)
 	})
 }
 
 // finite reports whether all sums are finite.
 func (p *pass) finite() bool {
-	for _, t := range []design.FusedProduct{p.product32, p.product64} {
+	for _, t := range []solve.FusedProduct{p.product32, p.product64} {
 		if t != nil && !t.Sums().Finite() {
 			return false
 		}
@@ -69,7 +70,7 @@ func (p *pass) finite() bool {
 
 // end adds the sums of dense rows to out and values.
 func (p *pass) end() {
-	for _, t := range []design.FusedProduct{p.product32, p.product64} {
+	for _, t := range []solve.FusedProduct{p.product32, p.product64} {
 		if t == nil {
 			continue
 		}

@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Quantile is the mean pinball loss of a quantile with the penalty alpha·‖w‖₁, a linear program. An
@@ -53,7 +53,7 @@ func QuantileCost(shape datasets.Shape) datasets.Cost {
 	const steps, vectors, rowVectors = 20, 12, 8
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	return datasets.Cost{OutputWidth: 1, Flops: steps * (n*d*d + d*d*d/3),
-		Bytes: design.Float64Bytes(rowVectors*n + vectors*d + 3*d*d + design.FusedProductFloats(d, 2))}
+		Bytes: design.Float64Bytes(rowVectors*n + vectors*d + 3*d*d + solve.FusedProductFloats(d, 2))}
 }
 
 func (q *quantileTask) minimize(a *Batch, tol float64, maxIter int) (solve.Linear, error) {

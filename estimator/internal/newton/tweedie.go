@@ -3,9 +3,9 @@ package newton
 import (
 	"math"
 
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Tweedie is the mean of half the unit deviances of a Tweedie distribution with power 1 (Poisson),

@@ -28,7 +28,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // Problem is a dual problem.
@@ -124,7 +124,7 @@ func Solve(ctx context.Context, m *Matrix, p Problem, from *Result) (Result, err
 	refinements := 0
 	for rounds := 0; ; rounds++ {
 		up, down := s.extremes()
-		stop := s.steps >= s.MaxSteps || solve.SoftDeadlinePassed(ctx)
+		stop := s.steps >= s.MaxSteps || ctxerr.SoftDeadlinePassed(ctx)
 		if down-up > s.Tol && !stop {
 			changed, err := s.round(ctx, up, down)
 			if err != nil {

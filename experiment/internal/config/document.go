@@ -113,19 +113,18 @@ func (s *Data) Params(l *param.List) {
 	l.Child("svmlight", &s.SVMLight)
 	l.Value(&s.Target, "target", "Column to predict, or several with numbers or, with task: multilabel, labels. "+
 		"Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. "+
-		"For clustering and anomaly none is needed: "+
-		"one that is named is no input, and nothing is learned from it; it scores what was found.")
+		"Optional for clustering and anomaly, "+
+		"where it is not an input and only scores the result.")
 	l.Child("labels", &s.Labels)
 	l.Value(&s.Positive, "positive",
-		"Values of the target that are the class of interest; all others are the class `rest`, but a single other value "+
-			"keeps its name. When left out, scores of two classes speak of the second in order, of numbers or of "+
-			"letters: yes of no and yes. With task: anomaly the "+
-			"values that are anomalies.")
+		"Values of the target that form the positive class; all others form the class `rest`, but a single other value "+
+			"keeps its name. Default: of two classes the second in numeric or alphabetical order, such as yes of no and "+
+			"yes. With task: anomaly, the values that are anomalies.")
 	l.String(&s.Suffix, "suffix", "Suffix of target values in some of the files, which is removed.")
-	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are "+
-		"classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. "+
-		"anomaly: which rows are unlike the others. multilabel: which of several labels a row has; they are targets with "+
-		"two values each, such as 0 and 1, or the labels of one (labels.delimiter).", "auto", "classification",
+	l.Choice(&s.Task, "task", "Learning task. auto: the task of the model if it needs no target; else classification for "+
+		"strings and for at most 10 distinct integers, and regression for other numbers. clustering: groups of rows. "+
+		"anomaly: rows that are outliers. multilabel: several labels per row, as targets with two values each, such as 0 "+
+		"and 1, or as lists in one target (labels.delimiter).", "auto", "classification",
 		"regression", "clustering", "anomaly", "multilabel")
 	l.Choice(&s.MissingTarget, "missing_target",
 		"Rows without a target value: an error, or dropped.", "error", "drop")
@@ -133,12 +132,12 @@ func (s *Data) Params(l *param.List) {
 	l.String(&s.Group, "group", "Column of group labels for grouped folds; not an input.")
 	l.Names(&s.Drop, "drop", "Columns to ignore.")
 	l.Value(&s.Kinds, "kinds", "Kinds of columns whose values are ambiguous, such as numeric codes: {zip: categorical}.")
-	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and "+
-		"sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where "+
-		"the day comes first, mdy where the month does.")
+	l.Value(&s.Dates, "dates", "Columns of dates. Numeric columns of its parts, such as sold_year and "+
+		"sold_month, replace each: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} if "+
+		"the day comes first, mdy if the month does.")
 	l.Choice(&s.Stream, "stream",
-		"Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, "+
-			"when half of the memory does not hold it.", "auto", "always", "never")
+		"Whether to read the file block by block instead of into memory. auto: if it is large; with a search, "+
+			"if it exceeds half of the memory.", "auto", "always", "never")
 }
 
 // Gram names files of kernel values that replace the inputs, for steps with kernel: precomputed.
@@ -219,15 +218,15 @@ func (s *Search) Params(l *param.List) {
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is "+
 		"within one standard error of it.", "best", "one_std_error")
 	l.Choice(&s.Strategy, "strategy",
-		"Which candidates are tried. grid: all of them, but for random and halving. coordinate: the values of one axis "+
-			"after the other, those of the others at the best so far; for grids of many axes, such as "+
+		"Order of candidates. grid: all of them, unless random or halving is given. coordinate: one axis after the "+
+			"other, with the best values so far of the others; for grids of many axes, such as "+
 			"scale.factors.*.", "grid", "coordinate")
 	l.Int(&s.Rounds, "rounds", "Maximum number of rounds over all axes with strategy: coordinate; a round without "+
 		"improvement ends the search.", param.Between(1, 1000))
-	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.",
+	l.Int(&s.Random, "random", "Number of candidates to draw from the grid at random; 0 for all of them.",
 		param.Between(0, 1_000_000))
-	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are "+
-		"scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much "+
+	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates with "+
+		"scores on all folds is fitted to all training rows. Running the same file again resumes the search for the same "+
 		"time.")
 	l.Child("halving", &s.Halving)
 }

@@ -49,8 +49,8 @@ func Key(name, indent string) string {
 // written out.
 func (s Spec) Encode(file string) ([]byte, error) { return s.encode(file, pipeyaml.Encode, nil, nil) }
 
-// EncodeBrief is Encode without values that are defaults, for readers. Comments are those of the pipeline, under "", and
-// of named members of ensembles.
+// EncodeBrief is Encode without values that are defaults, for readers. Comments are those of the pipeline, under "",
+// and of named members of ensembles.
 func (s Spec) EncodeBrief(file string, comments map[string]string) ([]byte, error) {
 	initial := New()
 	if s.Search != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
@@ -110,33 +111,47 @@ func initial(p param.Param) string {
 // cell escapes column separators.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// stepReference writes a table for each registered step.
+// stepReference writes an overview of all registered steps, then their parameters by task.
 func stepReference(b *strings.Builder) {
-	b.WriteString("## Every step\n\n| step | kind | description |\n|---|---|---|\n")
-	entries := pipeline.Registered()
-	for _, e := range entries {
-		kind := "transformer"
-		if e.IsEstimator() {
-			kind = "estimator"
-		}
-		fmt.Fprintf(b, "| [`%s`](#%s) | %s | %s |\n", e.Name, e.Name, kind, cell(e.Doc))
+	byTask := make(map[string][]pipeline.Entry, len(tasks))
+	for _, e := range pipeline.Registered() {
+		byTask[taskOf(e.Name)] = append(byTask[taskOf(e.Name)], e)
 	}
-	b.WriteString("\n")
-	for _, e := range entries {
-		parts := childrenOf(e)
-		fmt.Fprintf(b, "### `%s`\n\n%s", e.Name, sentence(upper(e.Doc)))
-		if parts.about != "" {
-			b.WriteString(" " + parts.about)
+	all := append(slices.Clone(tasks), stepsByTask{title: otherSteps})
+	b.WriteString("## Every step\n\n| step | description |\n|---|---|\n")
+	for _, task := range all {
+		for _, e := range byTask[task.title] {
+			fmt.Fprintf(b, "| [`%s`](#%s) | %s |\n", e.Name, e.Name, cell(e.Doc))
 		}
-		b.WriteString("\n\n")
-		if rows := append(append(parts.rows, e.Params()...), innerModels(e)...); len(rows) > 0 {
-			table(b, "parameter", rows)
-		} else if parts.about == "" {
-			b.WriteString("No parameters.\n\n")
+	}
+	for _, task := range all {
+		if len(byTask[task.title]) > 0 {
+			fmt.Fprintf(b, "\n## %s\n\n", task.title)
 		}
-		if len(parts.members) > 0 {
-			table(b, "key of a "+parts.what, parts.members)
+		for _, e := range byTask[task.title] {
+			oneStep(b, e, task.examples[e.Name])
 		}
+	}
+}
+
+// oneStep writes the description of a step, its example and a table of its parameters.
+func oneStep(b *strings.Builder, e pipeline.Entry, example string) {
+	parts := childrenOf(e)
+	fmt.Fprintf(b, "### `%s`\n\n%s", e.Name, sentence(upper(e.Doc)))
+	if parts.about != "" {
+		b.WriteString(" " + parts.about)
+	}
+	b.WriteString("\n\n")
+	if example != "" {
+		fmt.Fprintf(b, "```yaml\npipeline: %s\n```\n\n", example)
+	}
+	if rows := append(append(parts.rows, e.Params()...), innerModels(e)...); len(rows) > 0 {
+		table(b, "parameter", rows)
+	} else if parts.about == "" {
+		b.WriteString("No parameters.\n\n")
+	}
+	if len(parts.members) > 0 {
+		table(b, "key of a "+parts.what, parts.members)
 	}
 }
 

@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,12 +11,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/internal/config"
-	"github.com/bochner-ml/bochner/internal/features/textfeatures"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // use is the treatment of a column.
@@ -103,18 +106,21 @@ func (p *profile) textual() bool {
 // sharesWords reports whether a word of a text occurs in enough rows for tf-idf, also in those of a fold.
 func (p *profile) sharesWords() bool {
 	const some, most, part = 3, 8, 20 // rows with the word, and as a part of all
-	o := textfeatures.Defaults()
-	o.MinCount = min(max(p.values()/part, some), most)
-	counter, err := textfeatures.NewCounter(o)
-	if err != nil {
-		return false
-	}
+	var table textrows.Strings
+	var rows []float64
 	for _, value := range p.tally.counts {
 		for range min(value.count, most) {
-			counter.Add(value.name)
+			rows = append(rows, table.Add(value.name))
 		}
 	}
-	_, err = counter.Vectorizer()
+	if len(rows) == 0 {
+		return false
+	}
+	tfidf := transformer.NewTFIDF()
+	tfidf.MinCount = min(max(p.values()/part, some), most)
+	_, err := tfidf.Fit(context.Background(), datasets.Set{
+		X:      textrows.New(mat.NewDense(len(rows), 1, rows), []int{0}, &table),
+		Schema: datasets.Schema{Columns: []datasets.Column{{Name: p.name, Kind: datasets.Text}}}})
 	return err == nil
 }
 
@@ -370,7 +376,8 @@ func (p *profile) inferName(v *columnPlan) {
 	}
 	words, sequences := p.shared(letterWords), p.shared(letterSequences)
 	byWords := words >= minSharedWords
-	if !byWords && (sequences < minSharedSequences || len(p.tally.counts) <= minBySequences || v.use == dropped) || v.use == dropped && !p.sharesWords() {
+	if !byWords && (sequences < minSharedSequences || len(p.tally.counts) <= minBySequences || v.use == dropped) ||
+		v.use == dropped && !p.sharesWords() {
 		return
 	}
 	found := fmt.Sprintf("%d %% share words", words)

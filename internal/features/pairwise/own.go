@@ -203,7 +203,8 @@ func (k *Kernel) CheckExport(name string) error {
 	case Precomputed:
 		return errors.New("cannot export kernel precomputed: its values are computed outside of the model; use predict")
 	case Function:
-		return fmt.Errorf("cannot export kernel %s: it is a function of a Go program; use the model file in the program", name)
+		return fmt.Errorf("cannot export kernel %s: it is a function of a Go program; use the model file in the program",
+			name)
 	}
 	return nil
 }

@@ -111,7 +111,6 @@ func (p *Shape) State(s *model.State, kernel string) {
 // FourierKernel returns the kernel with the given name and shape parameters, also a resolved kernel of
 // columns, see [Resolve]. One that is not resolved has no draws, but the fields of one that has.
 func FourierKernel(name string, s Shape) (Kernel, bool) {
-	nu, alpha := s.Nu, s.Alpha
 	k := Kernel{Power: 1}
 	switch name {
 	case "gaussian":
@@ -148,6 +147,22 @@ func FourierKernel(name string, s Shape) (Kernel, bool) {
 		k.Exact = func(delta []float64) float64 { return math.Exp(-math.Sqrt(kern.Dot(delta, delta))) }
 		k.Spread = func(rng *rand.Rand) float64 { return 1 / max(math.Abs(rng.NormFloat64()), tiny) }
 		k.Uniforms, k.SpreadOf = 1, func(u []float64) float64 { return 1 / max(math.Sqrt2*math.Erfinv(u[0]), tiny) }
+	case "matern", "rational_quadratic", "powered_exponential":
+		k.setShape(name, s)
+	default:
+		list := kernel.Name(name).Summands()
+		if list == nil {
+			return Kernel{}, false
+		}
+		return columnKernel(list)
+	}
+	return k, true
+}
+
+// setShape sets the fields of a kernel with a shape parameter.
+func (k *Kernel) setShape(name string, s Shape) {
+	nu, alpha := s.Nu, s.Alpha
+	switch name {
 	case "matern":
 		k.Exact = func(delta []float64) float64 { return matern(nu, math.Sqrt(kern.Dot(delta, delta))) }
 		k.Spread = func(rng *rand.Rand) float64 {
@@ -173,14 +188,7 @@ func FourierKernel(name string, s Shape) (Kernel, bool) {
 		k.Exact = func(delta []float64) float64 { return math.Exp(-math.Pow(kern.Dot(delta, delta), half)) }
 		k.Spread = func(rng *rand.Rand) float64 { return stableSpread(half, rng.Float64(), rng.ExpFloat64()) }
 		k.Uniforms, k.SpreadOf = 2, func(u []float64) float64 { return stableSpread(half, u[0], -math.Log(u[1])) }
-	default:
-		list := kernel.Name(name).Summands()
-		if list == nil {
-			return Kernel{}, false
-		}
-		return columnKernel(list)
 	}
-	return k, true
 }
 
 // stableSpread returns sqrt(2τ) for τ of the positive stable distribution with E[exp(−τs)] = exp(−s^a), from a

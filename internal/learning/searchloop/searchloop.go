@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/batch"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/internal/runtime/journal"
@@ -34,6 +33,7 @@ type Loop struct {
 	Stop    <-chan struct{} // closing it cancels the fits
 	Memory  int64           // bytes of a fit
 
+	fitBatch func(context.Context, batch.Job) (shared []string, err error)
 	journal  *journal.Journal // nil for none
 	recorded map[Fit]Outcome  // fits in the journal when it was opened
 }
@@ -52,9 +52,9 @@ type Proposal struct {
 	Done func(shared []string, err error) error
 }
 
-// New returns a loop whose fits may take the given number of bytes; 0 means [memory.Budget].
-func New(bytes int64) *Loop {
-	return &Loop{Memory: cmp.Or(bytes, memory.Budget(context.Background()))}
+// New returns a loop whose fits may take the given number of bytes; 0 means [memory.Budget]. Jobs are fitted by fitBatch.
+func New(bytes int64, fitBatch func(context.Context, batch.Job) (shared []string, err error)) *Loop {
+	return &Loop{Memory: cmp.Or(bytes, memory.Budget(context.Background())), fitBatch: fitBatch}
 }
 
 // Stopped reports whether the caller has stopped the search.
@@ -181,7 +181,7 @@ func (l *Loop) batch(ctx context.Context, j batch.Job, p *Proposal) (shared []st
 		}
 		return cmp.Or(fatal, ctxerr.Check(ctx))
 	}
-	shared, err = estimator.FitBatch(ctx, j)
+	shared, err = l.fitBatch(ctx, j)
 	if at := slices.Index(open, true); at >= 0 && err == nil {
 		err = fmt.Errorf("%T.FitBatch did not report candidate %d on fold %d", j.Candidates[0].Estimator, at/folds, at%folds)
 	}

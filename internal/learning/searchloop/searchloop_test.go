@@ -49,7 +49,7 @@ func proposalOf(s slow, value *float64, failed *error) *Proposal {
 
 // A search determines its memory once and passes it to its fits, divided by the concurrent proposals.
 func TestBudgetIsPassedDown(t *testing.T) {
-	l := New(1 << 30)
+	l := New(1<<30, estimator.FitBatch)
 	l.Workers = 2
 	values, errs := make([]float64, 2), make([]error, 2)
 	err := l.Run(context.Background(), 2, func(i int) (*Proposal, error) {
@@ -74,7 +74,7 @@ func TestEnds(t *testing.T) {
 		{"time", time.Now(), 0, nil, ErrEnded}, {"stop", time.Time{}, 0, stop, ErrEnded},
 		{"limit", time.Time{}, time.Millisecond, nil, ErrLimit},
 	} {
-		l := New(1 << 30)
+		l := New(1<<30, estimator.FitBatch)
 		l.Stop = c.stop
 		var value float64
 		var failed error
@@ -93,7 +93,7 @@ func TestEnds(t *testing.T) {
 	cancel()
 	var value float64
 	var failed error
-	New(1<<30).Run(ctx, 1, func(int) (*Proposal, error) { return proposalOf(slow{Wait: true}, &value, &failed), nil })
+	New(1<<30, estimator.FitBatch).Run(ctx, 1, func(int) (*Proposal, error) { return proposalOf(slow{Wait: true}, &value, &failed), nil })
 	if !errors.Is(failed, context.Canceled) {
 		t.Errorf("canceled: %v", failed)
 	}
@@ -103,7 +103,7 @@ func TestEnds(t *testing.T) {
 func TestFirstErrorEnds(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		asked := 0
-		err := New(1<<30).Run(context.Background(), 5, func(i int) (*Proposal, error) {
+		err := New(1<<30, estimator.FitBatch).Run(context.Background(), 5, func(i int) (*Proposal, error) {
 			if asked++; i == 1 && panics {
 				panic("told to")
 			} else if i == 1 {
@@ -124,7 +124,7 @@ func TestJournal(t *testing.T) {
 	out := Outcome{Done: true, Scores: []float64{1.0 / 3, 2}, Seconds: 4, Failed: "why", Unconverged: true}
 	out.Output.Values, out.Output.Scores = []float64{0.1, 0.2}, mat.NewDense(2, 1, []float64{3, 4})
 	fits := []Fit{{Key: "a"}, {Round: 1, Candidate: 2, Fold: 3}}
-	l := New(1)
+	l := New(1, estimator.FitBatch)
 	if err := l.Open(path, head, nil, nil); err != nil || !l.Journaled() {
 		t.Fatal(err)
 	}

@@ -6,8 +6,6 @@ package stacking
 import (
 	"math"
 	"slices"
-
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Sums are the second moments of the outputs a of m models and of the true values b.
@@ -82,7 +80,7 @@ func (s *Sums) Scale(factors []float64) {
 // unconstrained weights are 0, it returns those with sum 1.
 func (s *Sums) Weights(sumToOne bool) []float64 {
 	if !sumToOne {
-		if w := solve.NNLS(s.G, s.c); sum(w) > 0 {
+		if w := NNLS(s.G, s.c); sum(w) > 0 {
 			return w
 		}
 	}
@@ -92,7 +90,7 @@ func (s *Sums) Weights(sumToOne bool) []float64 {
 			Q[j*s.m+k] = s.G[j*s.m+k] - s.c[j] - s.c[k] + s.b
 		}
 	}
-	return solve.SimplexLeastSquares(Q, s.m)
+	return SimplexLeastSquares(Q, s.m)
 }
 
 // Precisions returns 1/variance of each of several outputs, rows × width, over the rows of weight above 0: the

@@ -20,8 +20,8 @@ var registered = map[string]Open{}
 // Register adds a format. Packages call it from init.
 func Register(name string, open Open) { registered[name] = open }
 
-// Find returns how files of a format are opened. The error of one that is not registered names the remedy of users of the
-// command, and the import.
+// Find returns how files of a format are opened. The error of one that is not registered names the remedy of users of
+// the command, and the import.
 func Find(name string) (Open, error) {
 	if open := registered[name]; open != nil {
 		return open, nil

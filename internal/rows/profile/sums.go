@@ -358,13 +358,13 @@ func (c Column) validate(name string, schema datasets.Column, rows int) error {
 		schema.Kind != datasets.Categorical && len(c.Categories) > 0:
 		return wrong("it has what only columns of the other kind have")
 	case len(c.Quantiles) != 0 && len(c.Quantiles) != 11 || len(c.Quantiles) > 0 != (len(c.Counts) > 0):
-		return wrong("wanted 11 quantiles, with counts")
+		return wrong("must have 11 quantiles, with counts")
 	case len(c.Counts) != 0 && len(c.Cuts) != len(c.Counts)-1 || len(c.Counts) == 0 && len(c.Cuts) > 0:
-		return wrong("wanted one count more than cuts")
+		return wrong("must have one count more than cuts")
 	case !slices.IsSorted(c.Quantiles) || !ascending(c.Cuts) || c.Min > c.Max:
 		return wrong("its numbers are not in ascending order")
 	case len(c.Categories) > maxLevels || c.OtherCategories < 0:
-		return wrong("wanted at most 50 levels")
+		return wrong("must have at most 50 categories")
 	case c.OnceCategories < 0 || c.TwiceCategories < 0 ||
 		c.OnceCategories > len(schema.Categories) || c.TwiceCategories > len(schema.Categories)-c.OnceCategories:
 		return wrong("must have at most as many categories with one or two rows as categories")

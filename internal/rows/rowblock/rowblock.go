@@ -52,8 +52,8 @@ func Slice(X mat.Matrix, lo, hi int) mat.Matrix {
 	return Select(X, rows)
 }
 
-// Select returns a copy of the given rows of X: a *matrices.CSR, *matrices.Dense32 or *textrows.Matrix if X is one, else a
-// *mat.Dense. Text rows share their strings.
+// Select returns a copy of the given rows of X: a *matrices.CSR, *matrices.Dense32 or *textrows.Matrix if X is one, else
+// a *mat.Dense. Text rows share their strings.
 func Select(X mat.Matrix, rows []int) mat.Matrix {
 	switch m := X.(type) {
 	case *matrices.CSR:

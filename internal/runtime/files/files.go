@@ -1,6 +1,5 @@
 // Package files reads and writes files atomically: a file has its complete content or does not
-// exist. Errors name the requested file, never a temporary one. A [Folder] publishes the outputs of
-// a run together when all are complete.
+// exist. Errors name the requested file, never a temporary one.
 package files
 
 import (
@@ -19,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
-// write fills a new file that will be called name, and closes it. A file that cannot be written in full is removed.
-func write(file *os.File, name string, fill func(w *bufio.Writer) error) (err error) {
+// Write fills a new file that will be called name, and closes it. A file that cannot be written in full is removed.
+func Write(file *os.File, name string, fill func(w *bufio.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
 			file.Close()
@@ -96,19 +95,19 @@ func Replace(path string, fill func(w *bufio.Writer) error) error {
 	if err != nil {
 		return &WriteError{path, Reason(err)}
 	}
-	if err := write(file, path, fill); err != nil {
+	if err := Write(file, path, fill); err != nil {
 		return err
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
 		os.Remove(file.Name())
 		return &WriteError{path, Reason(err)}
 	}
-	syncDir(filepath.Dir(path))
+	SyncDir(filepath.Dir(path))
 	return nil
 }
 
-// syncDir flushes a directory to the disk, so that a rename in it survives a crash.
-func syncDir(path string) {
+// SyncDir flushes a directory to the disk, so that a rename in it survives a crash.
+func SyncDir(path string) {
 	if dir, err := os.Open(path); err == nil {
 		dir.Sync()
 		dir.Close()

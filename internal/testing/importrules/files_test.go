@@ -15,13 +15,51 @@ import (
 	"testing"
 )
 
+// files lists the files of packages from the public types to the details: a file may use only its
+// own declarations and those of later files.
+var files = map[string][]string{
+	"experiment": {
+		// runs and their phases
+		"auto", "run", "predict", "invalid_rows", "explain", "search_shard", "diagnostics",
+		"evaluate", "fit", "plan", "write", "load", "outputs",
+		"compare", "compare_folds", "compare_rows", "compare_runs", "existing_run", "export", "spec", // outputs of runs
+		"plan_time", "final_pipeline", "search", "identity", "read_run", "model", "experiment", "progress",
+		"memory", "profile", "model_info", "version",
+	},
+	"experiment/internal/config": {
+		"threshold", "reference", "examples", "schema", "differences", "encode", "decode", "override", "grid",
+		"check", "task",
+		"final_pipeline", "search", "decoder", "tree", "document", "values", "sql", "report", "positions", "intervals",
+	},
+	"experiment/internal/scaffold": {"draft", "proposal", "order", "target", "writer", "survey",
+		"opinion", "text", "profile"},
+	"experiment/internal/dataload": {
+		"split", "dataload", "gram", "placeholder", "streaming", "inspect_part", "files", "errors", "database", "query",
+	},
+	"experiment/result": {"comparison", "explanation", "check", "result", "findings"},
+	"experiment/shardfit": {
+		"shardfit", "fit_pass", "schema_pass", "inputs", "search", "options", "state", "profile_pass",
+	},
+	"experiment/report":  {"comparison", "explanation", "report", "sections", "figures", "page", "labels"},
+	"internal/codec/svg": {"bars", "grid", "swarm", "plot", "svg", "text_length", "name_value_table", "text", "ticks"},
+	"serve": {
+		"listen", "certificate", // connections
+		"http", "explain", "v1", "v2", "browser_guard", "body", "call", "infer_json", // requests and answers over HTTP
+		"infer", "access_log", "serve", // the server, for all protocols
+		"models", "source", "token", "watched_files", "metrics", "exposition", "limits", // what it holds
+		"model", "reading", "batch", "prediction", "prediction_json", "outputs", // a model and its predictions
+		"row_reader", "inputs", "json", "error", // rows that come in
+	},
+	"serve/ui": {"ui", "page", "result", "effects", "form", "format"},
+}
+
 // maxMethods is the maximum number of methods of a type.
 const maxMethods = 25
 
-// TestFilesAreLayers checks that a file of a package in Files uses only declarations of its own and
+// TestFilesAreLayers checks that a file of a package in files uses only declarations of its own and
 // of later files, and that no type has too many methods.
 func TestFilesAreLayers(t *testing.T) {
-	for buffer, order := range Files {
+	for buffer, order := range files {
 		fset := token.NewFileSet()
 		pkg, uses := checkTypes(t, fset, buffer, order)
 		place := func(pos token.Pos) (string, int) {
@@ -54,7 +92,7 @@ func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []*ast.File
+	var parsed []*ast.File
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -66,13 +104,13 @@ func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, file)
+		parsed = append(parsed, file)
 	}
-	if len(files) != len(order) {
-		t.Errorf("%s: %d files, %d in the order", buffer, len(files), len(order))
+	if len(parsed) != len(order) {
+		t.Errorf("%s: %d files, %d in the order", buffer, len(parsed), len(order))
 	}
 	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}",
-		Module+"/"+buffer).Output()
+		module+"/"+buffer).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -84,7 +122,7 @@ func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string
 	config := types.Config{Importer: importer.ForCompiler(fset, "gc",
 		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	pkg, err := config.Check(Module+"/"+buffer, fset, files, info)
+	pkg, err := config.Check(module+"/"+buffer, fset, parsed, info)
 	if err != nil {
 		t.Fatal(err)
 	}

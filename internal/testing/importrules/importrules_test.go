@@ -13,11 +13,60 @@ import (
 	"testing"
 )
 
-// Every import of a package of this module by another is one that Allowed lists, and every package
-// outside examples is listed.
-func TestArrows(t *testing.T) {
+// module is the module's path.
+const module = "github.com/bochner-ml/bochner"
+
+// layers lists the rooms from top to bottom. A room is a package and those below it, or only those below it for "/...",
+// except that a package belongs to the room with the longest name. Packages import their own room and those of lower
+// lines: rooms of one line are independent.
+var layers = []string{
+	"cmd bench graph/check golearn",
+	"experiment/command",
+	"experiment serve",
+	". auto inspection",
+	"pipeline/modelfile internal/rows/reader",
+	"pipeline/yaml internal/learning/preprocessing",
+	"pipeline gridsearch internal/codec/yamlnode",
+	"estimator/meta estimator/cluster estimator/anomaly estimator/estimatortest internal/learning/metricinput",
+	"internal/learning/predictorstate",
+	"transformer estimator metrics",
+	"internal/features internal/learning internal/rows/profile internal/spec/registry",
+	"datasets/... internal/design batch",
+	"internal/rows internal/runtime/journal internal/testing",
+	"datasets",
+	"model",
+	"kernel graph internal/spec/specs",
+	"param internal/kern internal/codec internal/rows/rowblock",
+	"matrices internal/rows/textrows internal/rows/structrows internal/features/murmur internal/learning/conformal " +
+		"internal/runtime internal/spec",
+}
+
+// contract lists the public packages of shared types, which packages of internal may import.
+var contract = []string{"batch", "datasets", "datasets/pass", "graph", "kernel", "matrices", "model", "param"}
+
+// upward lists the packages of internal that import other public packages: several packages above these share them.
+var upward = map[string]string{
+	// inputs of metrics from predictions: searches, inspection, experiment, the entry point
+	"internal/learning/metricinput": "estimator metrics",
+	// fields of type Predictor: pipeline, estimator/meta
+	"internal/learning/predictorstate": "estimator",
+	// proposed steps: the entry point, experiment, auto, inspection
+	"internal/learning/preprocessing": "estimator pipeline transformer",
+	// files of any format: the entry point, experiment, serve
+	"internal/rows/reader": "datasets/arff datasets/csv datasets/jsonl datasets/npy datasets/svmlight",
+}
+
+// outside lists, for restricted packages of other modules, the packages that may import them.
+var outside = map[string][]string{
+	"gopkg.in/yaml.v3": {"internal/codec/yamlnode", "pipeline/yaml", "experiment",
+		"experiment/internal/config"},
+	"github.com/sjwhitworth/golearn/base": {"golearn"},
+}
+
+// Imports go to lower layers, those of internal to the packages of shared types.
+func TestImportsGoDown(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -32,25 +81,67 @@ func TestArrows(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		buffer := filepath.ToSlash(relative)
-		if strings.HasPrefix(buffer, "examples") {
+		pkg := filepath.ToSlash(relative)
+		if strings.HasPrefix(pkg, "examples") {
 			return nil
 		}
-		seen[buffer] = true
-		check(t, buffer, path)
-		checkCauses(t, buffer, path)
+		_, own := layerOf(pkg)
+		seen[own] = true
+		checkImports(t, pkg, path, used)
+		checkCauses(t, pkg, path)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for buffer := range Allowed {
-		if !seen[buffer] {
-			t.Errorf("%s is listed and does not exist", buffer)
+	for room := range strings.FieldsSeq(strings.Join(layers, " ")) {
+		if !seen[room] {
+			t.Errorf("%s is listed and has no package", room)
 		}
 	}
-	if len(seen) < 10 {
-		t.Errorf("only %d packages found: the walk is wrong", len(seen))
+	for pkg, targets := range upward {
+		for target := range strings.FieldsSeq(targets) {
+			if !used[pkg+" "+target] {
+				t.Errorf("upward: %s does not import %s", pkg, target)
+			}
+		}
+	}
+}
+
+// layerOf returns the room of a package and its layer, −1 for a package without a room.
+func layerOf(pkg string) (layer int, room string) {
+	layer = -1
+	for n, line := range layers {
+		for name := range strings.FieldsSeq(line) {
+			prefix, below := strings.CutSuffix(name, "/...")
+			if (!below && pkg == name || strings.HasPrefix(pkg, prefix+"/")) && len(name) > len(room) {
+				layer, room = n, name
+			}
+		}
+	}
+	return layer, room
+}
+
+// goesDown reports whether a package may import another one by the layers.
+func goesDown(from, to string) bool {
+	layer, room := layerOf(from)
+	below, other := layerOf(to)
+	return room == other || below > layer
+}
+
+func TestGoesDown(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"experiment/report", "metrics/compare", true}, {"estimator", "estimator/internal/solve", true},
+		{"datasets/csv", "datasets", true}, {"datasets", "datasets/csv", false}, {"transformer", "estimator", false},
+		{"pipeline", "gridsearch", false}, {"estimator", "internal/codec/yamlnode", false}, {"auto", ".", false},
+		{"internal/kern", "datasets", false}, {"serve", "experiment", false}, {"estimator", "estimator/meta", false},
+	} {
+		if got := goesDown(c.from, c.to); got != c.want {
+			t.Errorf("from %s to %s: %v", c.from, c.to, got)
+		}
 	}
 }
 
@@ -69,24 +160,41 @@ func skip(path, root string, entry fs.DirEntry) error {
 	return nil
 }
 
-func check(t *testing.T, pkg, path string) {
-	allowed, listed := Allowed[pkg]
-	if !listed {
-		t.Errorf("%s: package %s is not listed", path, pkg)
+// checkImports checks the imports of a file, and adds those of upward to used.
+func checkImports(t *testing.T, pkg, path string, used map[string]bool) {
+	if layer, _ := layerOf(pkg); layer < 0 {
+		t.Errorf("%s: package %s has no layer", path, pkg)
 		return
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
+	helper := strings.HasPrefix(pkg, "internal/testing/") || strings.HasSuffix(pkg, "test")
 	for _, spec := range file.Imports {
 		target, _ := strconv.Unquote(spec.Path.Value)
-		if rooms, few := Outside[target]; few && !slices.Contains(rooms, pkg) {
+		if rooms, few := outside[target]; few && !slices.Contains(rooms, pkg) {
 			t.Errorf("%s: %s is not for %s", path, target, pkg)
 		}
-		target, ours := strings.CutPrefix(target, Module+"/")
-		if ours && !permits(Everywhere, target) && !permits(allowed, target) {
-			t.Errorf("%s: no arrow from %s to %s", path, pkg, target)
+		target, ours := strings.CutPrefix(target+"/", module+"/")
+		if target = strings.TrimSuffix(target, "/"); !ours {
+			continue
+		}
+		if target == "" {
+			target = "."
+		}
+		if !goesDown(pkg, target) {
+			t.Errorf("%s: %s is not below %s", path, target, pkg)
+		}
+		if strings.HasPrefix(target, "internal/testing/") && !helper {
+			t.Errorf("%s: %s is for tests", path, target)
+		}
+		if strings.HasPrefix(pkg, "internal/") && !strings.HasPrefix(target, "internal/") &&
+			!slices.Contains(contract, target) {
+			used[pkg+" "+target] = true
+			if !slices.Contains(strings.Fields(upward[pkg]), target) {
+				t.Errorf("%s: internal must not import %s", path, target)
+			}
 		}
 	}
 }
@@ -108,12 +216,27 @@ func checkCauses(t *testing.T, pkg, path string) {
 // bareErr matches a context error that is returned or assigned without wrapping.
 var bareErr = regexp.MustCompile(`(?m)(return |= |Or\()(.*, )?(\w+\.)*(ctx|parent|Context\(\))\.Err\(\)([,;)]|$| //)`)
 
-func permits(allowed []string, target string) bool {
-	for _, a := range allowed {
-		prefix, below := strings.CutSuffix(a, "/...")
-		if target == prefix || below && strings.HasPrefix(target, prefix+"/") {
-			return true
+// maxInternalLines is the maximum number of lines of internal without tests and generators. A package with one owner
+// stands in the owner's internal folder.
+const maxInternalLines = 30000
+
+func TestInternalIsSmall(t *testing.T) {
+	root, lines := filepath.Join("..", ".."), 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
+		if entry.IsDir() {
+			return skip(path, root, entry)
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		lines += strings.Count(string(text), "\n")
+		return err
+	})
+	if err != nil || lines < 10000 || lines > maxInternalLines {
+		t.Errorf("internal has %d lines (%v), must have at most %d", lines, err, maxInternalLines)
 	}
-	return false
 }

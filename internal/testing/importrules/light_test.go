@@ -11,21 +11,21 @@ import (
 // clusters are packages, and all below them, that only the complete command needs: the module distributed has it.
 var clusters = []string{"github.com/aws", "github.com/jackc", "github.com/prometheus", "modernc.org", "cloud.google.com",
 	"gocloud.dev", "go.opentelemetry.io", "google.golang.org", "github.com/sjwhitworth",
-	"github.com/apache", Module + "/datasets/arrow"}
+	"github.com/apache", module + "/datasets/arrow"}
 
 // heavy are packages, and all below them, that the library does not need: they belong to the application.
 // Templates are among them because the linker then keeps every exported method of a program.
 var heavy = slices.Concat(clusters, []string{
-	Module + "/experiment", Module + "/experiment/command", Module + "/serve", Module + "/graph/golang",
+	module + "/experiment", module + "/experiment/command", module + "/serve", module + "/graph/golang",
 	"net/http", "database/sql", "text/template", "html/template", "testing",
-	Module + "/datasets/parquet", // which a program imports that reads them
+	module + "/datasets/parquet", // which a program imports that reads them
 })
 
 // A program that uses the library does not build the application, nor does the command what clusters need.
 func TestLibraryIsLight(t *testing.T) {
-	packages := map[string][]string{Module: heavy, Module + "/pipeline/modelfile": heavy, Module + "/pipeline/yaml": heavy,
-		Module + "/gridsearch": heavy, Module + "/auto": heavy, Module + "/internal/rows/reader": heavy,
-		Module + "/cmd/bochner": clusters, Module + "/serve/ui": clusters}
+	packages := map[string][]string{module: heavy, module + "/pipeline/modelfile": heavy, module + "/pipeline/yaml": heavy,
+		module + "/gridsearch": heavy, module + "/auto": heavy, module + "/internal/rows/reader": heavy,
+		module + "/cmd/bochner": clusters, module + "/serve/ui": clusters}
 	for name, heavy := range packages {
 		out, err := exec.Command("go", "list", "-deps", name).Output()
 		if err != nil {

@@ -1,4 +1,6 @@
-package files
+// Package runfolder publishes the outputs of a run together, when all are complete, in a directory that no other run
+// uses meanwhile.
+package runfolder
 
 import (
 	"bufio"
@@ -9,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
 // Unfinished is the name pattern of directories with unfinished outputs.
@@ -62,10 +66,10 @@ func NewFolder(dir string) (*Folder, error) {
 
 func (f *Folder) prepare() (err error) {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return fmt.Errorf("files: output.dir: %w", Tell(err))
+		return fmt.Errorf("files: output.dir: %w", files.Tell(err))
 	}
 	if f.lock, err = lockFile(filepath.Join(f.dir, lockName)); err != nil {
-		return fmt.Errorf("files: output.dir: %s: %w", f.dir, Reason(err))
+		return fmt.Errorf("files: output.dir: %s: %w", f.dir, files.Reason(err))
 	}
 	if err := f.complete(); err != nil {
 		return err
@@ -82,7 +86,7 @@ func (f *Folder) prepare() (err error) {
 // nothing would remove it after a kill.
 func (f *Folder) open() (err error) {
 	if f.waiting, err = os.MkdirTemp(f.dir, Unfinished); err != nil {
-		return fmt.Errorf("files: output.dir: %s: %w", f.dir, Reason(err))
+		return fmt.Errorf("files: output.dir: %s: %w", f.dir, files.Reason(err))
 	}
 	return nil
 }
@@ -104,9 +108,9 @@ func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 	shown := filepath.Join(f.dir, name)
 	file, err := os.Create(filepath.Join(f.waiting, name))
 	if err != nil {
-		return fmt.Errorf("files: writing %s: %w", shown, Reason(err))
+		return fmt.Errorf("files: writing %s: %w", shown, files.Reason(err))
 	}
-	if err := write(file, shown, fill); err != nil {
+	if err := files.Write(file, shown, fill); err != nil {
 		return err
 	}
 	if !slices.Contains(f.names, name) {
@@ -121,21 +125,21 @@ func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 func (f *Folder) Publish() ([]string, error) {
 	if len(f.names) > 0 {
 		stale := slices.DeleteFunc(slices.Clone(f.Outputs), func(name string) bool { return slices.Contains(f.names, name) })
-		err := ReplaceText(filepath.Join(f.waiting, staleName), []byte(strings.Join(stale, "\n")))
+		err := files.ReplaceText(filepath.Join(f.waiting, staleName), []byte(strings.Join(stale, "\n")))
 		if err == nil { // from here on the new outputs are valid
 			err = os.Rename(f.waiting, filepath.Join(f.dir, completed))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("files: writing into %s: %w", f.dir, Reason(err))
+			return nil, fmt.Errorf("files: writing into %s: %w", f.dir, files.Reason(err))
 		}
 		f.waiting = ""
 		if err := f.complete(); err != nil {
 			return nil, err
 		}
 	}
-	var files []string
+	var paths []string
 	for _, name := range f.names {
-		files = append(files, filepath.ToSlash(filepath.Join(f.dir, name)))
+		paths = append(paths, filepath.ToSlash(filepath.Join(f.dir, name)))
 	}
 	f.names = nil
 	journals, _ := filepath.Glob(filepath.Join(f.dir, "search-*.journal*"))
@@ -147,7 +151,7 @@ func (f *Folder) Publish() ([]string, error) {
 	for _, path := range f.left {
 		os.RemoveAll(path)
 	}
-	return files, nil
+	return paths, nil
 }
 
 // complete moves complete outputs, if there are any, to the directory.
@@ -162,7 +166,7 @@ func (f *Folder) complete() error {
 		err = missing
 	}
 	if err != nil {
-		return fmt.Errorf("files: %w", Tell(err))
+		return fmt.Errorf("files: %w", files.Tell(err))
 	}
 	var names []string
 	for _, entry := range entries {
@@ -178,19 +182,19 @@ func (f *Folder) complete() error {
 	for _, name := range removed {
 		old := filepath.Join(f.dir, name)
 		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("files: removing %s of an earlier run: %w", old, Reason(err))
+			return fmt.Errorf("files: removing %s of an earlier run: %w", old, files.Reason(err))
 		}
 	}
 	for _, name := range names {
 		to := filepath.Join(f.dir, name)
 		if err := os.Rename(filepath.Join(from, name), to); err != nil {
-			return fmt.Errorf("files: writing %s: %w", to, Reason(err))
+			return fmt.Errorf("files: writing %s: %w", to, files.Reason(err))
 		}
 	}
 	if err := os.RemoveAll(from); err != nil {
-		return fmt.Errorf("files: %w", Tell(err))
+		return fmt.Errorf("files: %w", files.Tell(err))
 	}
-	syncDir(f.dir)
+	files.SyncDir(f.dir)
 	return nil
 }
 

@@ -1,4 +1,5 @@
-package storetest
+// Package servertest starts servers of object stores for tests.
+package servertest
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 // Package solve implements iterative solvers of linear models: conjugate gradients, a truncated
-// Newton method, dual coordinate descent with an interior point method, and non-negative least
-// squares.
+// Newton method, dual coordinate descent with an interior point method; and the products of rows
+// with scores that these need.
 //
 // Solvers access the data through small interfaces, so that rows may be dense, sparse or streamed.
 // A solver can work on several independent problems of equal size. Their vectors are the columns of

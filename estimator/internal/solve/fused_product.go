@@ -1,8 +1,9 @@
-package design
+package solve
 
 import (
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/matrices"
 )
@@ -78,7 +79,7 @@ func newTiledProduct[T kern.Float](w, offsets []float64, widths []int, values in
 		return t
 	}
 	own := make([]T, len(w))
-	Round(own, w)
+	design.Round(own, w)
 	vectors := kern.NewFewVectors(kern.Dense(k, len(w)/k, len(w)/k, own), widths)
 	t.tileRows = vectors.TileRows()
 	for range accumulators {
@@ -108,9 +109,9 @@ func (t *tiledProduct[T]) Add(X mat.Matrix, first int, f ScoreFunc) {
 // viewOf returns the kern view of dense rows with elements of type T.
 func viewOf[T kern.Float](X mat.Matrix) kern.View[T] {
 	if m, ok := X.(*matrices.Dense32); ok {
-		return any(ViewFloat32(m)).(kern.View[T])
+		return any(design.ViewFloat32(m)).(kern.View[T])
 	}
-	return any(View(X.(*mat.Dense))).(kern.View[T])
+	return any(design.View(X.(*mat.Dense))).(kern.View[T])
 }
 
 // addRows adds rows to accumulator number place. The first row has number first.
@@ -129,7 +130,7 @@ func (t *tiledProduct[T]) addRows(place int, rows kern.View[T], first int, f Sco
 		f(p, scores, first+lo)
 		for q := range t.offsets {
 			p.totals[q] += kern.Sum(scores.Row(q))
-			Round(own.Row(q), scores.Row(q))
+			design.Round(own.Row(q), scores.Row(q))
 		}
 		pass.Add(z)
 	}
