@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 )
 
 // Path solves for one penalty after another, each from the solution before.
