@@ -147,7 +147,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spe
 		return spec, nil, searchloop.ErrEnded
 	} else if report.Solver == "cg" && !report.Converged { // another fit has to make as many steps
 		path := kind.modelPath(p.target)
-		spec, err = param.Replace(spec, param.Setting{Path: path + ".solver", Value: "cg"},
+		spec, err = spec.With(param.Setting{Path: path + ".solver", Value: "cg"},
 			param.Setting{Path: path + ".max_iter", Value: report.Iterations})
 	}
 	return spec, model, err
