@@ -169,8 +169,8 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	kind := r.table[points[0].recipe]
-	learning, err := r.expectedLearning(ctx, r.representationOf(points[0]), len(d.folds[len(d.folds)-1].Train), len(d.folds))
+	kind, train := r.table[points[0].recipe], len(d.folds[len(d.folds)-1].Train)
+	learning, err := r.expectedLearning(ctx, r.representationOf(points[0]), train, len(d.folds))
 	if err != nil {
 		return 0, err
 	}

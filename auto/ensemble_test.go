@@ -4,12 +4,14 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/auto"
+	"github.com/bochner-ml/bochner/estimator/meta"
 )
 
 // Where one recipe sees one part of what there is to learn and another one the rest, both together are chosen, and
@@ -29,18 +31,22 @@ func TestEnsemble(t *testing.T) {
 		t.Fatalf("chosen: %s", result.Chosen.Recipe)
 	}
 	chosen, best, own := 0, math.Inf(-1), auto.Entry{}
+	members := result.Pipeline.Estimator.(meta.Ensemble).Members
 	for _, e := range result.Leaderboard {
 		switch {
 		case e.Recipe == result.Chosen.Recipe:
 			own = e
 		case e.Chosen:
 			chosen++
+			if !slices.ContainsFunc(members, func(m meta.Member) bool { return m.Name == e.Member }) {
+				t.Errorf("%s is the member %q", e.Recipe, e.Member)
+			}
 			fallthrough
 		default:
 			best = max(best, e.Score)
 		}
 	}
-	if chosen < 2 {
+	if chosen < 2 || chosen != len(members) {
 		t.Errorf("%d members on the leaderboard", chosen)
 	}
 	if own.Estimate != own.Score-result.Optimism {

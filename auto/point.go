@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
@@ -24,7 +25,7 @@ type point struct {
 	gamma   int    // half octaves of γ for squared distances, relative to the rule
 	penalty int    // quarters of a decade
 	careful bool   // whether its representation is learned with more effort
-	target  string // transform of the target, as in meta.Target; "" for none
+	target  string // transform of the target, as in meta.Target, and limitedSuffix with limits; "" for none
 }
 
 const (
@@ -172,10 +173,16 @@ func (r *run) searched(ctx context.Context, p point) (ofMap, ofModel []param.Set
 	return []param.Setting{{Path: kind.mapping.size, Value: kind.sizeOf(p.size)}, width}, ofModel, err
 }
 
-// targetOf returns the wrapper of a transform of the target. A model of logarithms extrapolates far without limits.
+// limitedSuffix of a transform limits predictions to the range of the training targets: out-of-fold scores decide.
+const limitedSuffix = " range"
+
+// targetOf returns the wrapper of a transform of the target.
 func targetOf(transform string) meta.Target {
 	whole := meta.NewTarget(nil)
-	whole.Transform, whole.Limits = transform, "range"
+	var limited bool
+	if whole.Transform, limited = strings.CutSuffix(transform, limitedSuffix); limited {
+		whole.Limits = "range"
+	}
 	return whole
 }
 

@@ -140,7 +140,7 @@ func (h head) modelPath(target string) string {
 func ard(more ...any) part { return newPart("ard", more...) }
 
 var (
-	fewRows, manyRows         = newPart("", "part", 1000), newPart("", "part", 2000)
+	quickPart, slowPart       = newPart("", "part", 1000), newPart("", "part", 2000)
 	fewFeatures, manyFeatures = newPart("", "features", 200, "steps", 40, "restarts", 2),
 		newPart("", "features", 400, "steps", 60)
 )
@@ -149,17 +149,17 @@ var (
 // kind, and then comes first.
 var representations = []representation{
 	{name: "zscores"},
-	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"), quick: fewRows,
-		slow: manyRows, only: ruleColumns},
+	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"), quick: quickPart,
+		slow: slowPart, only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
 	{name: "target scales", encode: encodeTargets, learn: ard(), quick: fewFeatures, slow: manyFeatures, dense: true},
 	{name: "scales", learn: ard(), quick: fewFeatures, slow: manyFeatures, dense: true},
 	// random features are too few for the evidence of this kernel
-	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), quick: fewRows,
-		slow: manyRows, dense: true, only: "laplacian"},
+	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), quick: quickPart,
+		slow: slowPart, dense: true, only: "laplacian"},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
-	{name: "machine", learn: newPart("rfm"), quick: fewRows, slow: manyRows, dense: true},
+	{name: "machine", learn: newPart("rfm"), quick: quickPart, slow: slowPart, dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
 	{name: "raw", scale: newPart("standardize", "std", false), dense: true},
 }
@@ -285,8 +285,8 @@ func table(task datasets.Task, representations []representation, text bool) []re
 				at := slices.Index(learned, one.String())
 				switch {
 				case at >= 0:
-				case p.only != "":
-					at = len(learned) + 1 // often the best
+				case p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "":
+					at = len(learned) + 1 // often the best for many rows
 				default:
 					at = len(learned) + i + k
 				}

@@ -24,6 +24,7 @@ const (
 	maxOfMap   = 3 // maximum number of them with the same map and model
 	maxOfInput = 4 // and with the same representation: ensembles need different members
 	extensions = 3 // maximum number of grid extensions per round
+	leaders    = 2 // number of recipes that a round begins with
 )
 
 // level is the fidelity of a round: its rows and the size of its maps.
@@ -253,7 +254,8 @@ func (r *run) finerEntrant(p point, gammaStep, penaltyStep int) entrant {
 }
 
 // round evaluates the field, best first, until its end, and extends the grids whose best point is
-// on the edge. It returns the evaluated entrants.
+// on the edge: those of the leaders before it evaluates the others. It returns the evaluated
+// entrants.
 func (r *run) round(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant,
 	err error) {
 	began, before := time.Now(), r.tried
@@ -261,7 +263,15 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 	if err != nil {
 		return nil, err
 	}
-	entered, err = r.tryAll(ctx, field, at, round, until)
+	first := 0
+	if round > 0 {
+		first = min(leaders, len(field))
+	}
+	for _, part := range [][]entrant{field[:first], field[first:]} {
+		if err == nil && len(part) > 0 {
+			entered, err = r.tryAll(ctx, part, entered, len(field), at, round, until)
+		}
+	}
 	if r.tried == before {
 		return nil, err
 	}
@@ -270,13 +280,15 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 	return entered, err
 }
 
-// tryAll evaluates the field and extends the grids of all evaluated entrants, which it returns.
-func (r *run) tryAll(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant,
-	err error) {
-	err = r.runConcurrently(ctx, len(field), at, round, func(i int) ([]point, error) {
-		points, err := r.affordablePoints(ctx, field[i], at, until, len(field)-i)
+// tryAll evaluates a part of the field, and extends the grids of all evaluated entrants, which it
+// returns.
+func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at level, round int,
+	until float64) ([]entrant, error) {
+	done := len(entered)
+	err := r.runConcurrently(ctx, len(part), at, round, func(i int) ([]point, error) {
+		points, err := r.affordablePoints(ctx, part[i], at, until, field-done-i)
 		if len(points) > 0 {
-			entered = append(entered, field[i])
+			entered = append(entered, part[i])
 		}
 		return points, err
 	})

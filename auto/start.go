@@ -131,8 +131,11 @@ func (r *run) pointOf(ctx context.Context, i int, e Entry) (p point, err error) 
 		}
 	}
 	for _, s := range e.Settings {
-		if s.Path == "target.transform" {
-			p.target = fmt.Sprint(s.Value)
+		switch v := fmt.Sprint(s.Value); {
+		case s.Path == "target.transform":
+			p.target = v + p.target
+		case s.Path == "target.limits" && v == "range":
+			p.target += limitedSuffix
 		}
 	}
 	return p, nil

@@ -121,8 +121,8 @@ func TestTail(t *testing.T) {
 	}{
 		{func(i float64) float64 { return i }, ""},
 		{func(i float64) float64 { return 100 - math.Exp(i/20) }, ""},
-		{func(i float64) float64 { return math.Exp(i / 20) }, "log sqrt"},
-		{func(i float64) float64 { return i * i * i }, "signed_log sqrt"},
+		{func(i float64) float64 { return math.Exp(i / 20) }, "log log range sqrt"},
+		{func(i float64) float64 { return i * i * i }, "signed_log signed_log range sqrt"},
 		{func(i float64) float64 { return math.Exp(i/20) - 2 }, ""},
 	} {
 		data := noise(100, 2)

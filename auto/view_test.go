@@ -185,6 +185,22 @@ func TestExportableRecipes(t *testing.T) {
 	}
 }
 
+// The model of a learned step can be written: its spec is that of the step.
+func TestLearnedStepsAreWritten(t *testing.T) {
+	ctx, o := context.Background(), NewOptions()
+	o.Candidates, o.Recipes = 10, []string{"scales exact gaussian kernel_ridge"}
+	r, err := newRun(noise(60, 2), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.fit(ctx, single(scored{point: point{penalty: -8}}), 1, 60, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.measure(ctx, r.incumbent.model); err != nil {
+		t.Error(err)
+	}
+}
+
 // A computation whose context ended is repeated by the next caller; any other failure is final.
 func TestMakingAgain(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
