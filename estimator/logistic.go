@@ -66,7 +66,7 @@ func NewLogistic() Logistic {
 // Params declares the hyperparameters.
 func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
-	l.Complexity("C", param.LessPenalty)
+	l.LessPenalty("C")
 	l.Float(&s.L1Ratio, "l1_ratio", "share of the penalty on absolute weights; the rest is on half the squared weights",
 		param.Range{Low: 0, High: 1})
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
@@ -109,7 +109,7 @@ func (s Logistic) plain() joint.PenalizedLoss {
 		UsesDescent: s.byDescent,
 		Descent:     s.descent, Newton: s.newton}
 	if s.L1Ratio > 0 {
-		p.Path = func(ctx context.Context, r *design.Rows, l *design.Labels) (joint.Next, error) {
+		p.Path = func(ctx context.Context, r *design.Rows, l *design.Labels, _ int) (joint.Next, error) {
 			path, err := lasso.NewLogisticPath(ctx, r, l, s.Intercept, lasso.Options{L1Ratio: s.L1Ratio, Tol: s.Tol,
 				MaxIter: s.MaxIter})
 			if err != nil {
