@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -29,7 +29,7 @@ func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, er
 	case out.Values.None():
 		return none, fmt.Errorf("the ExportModel of %T returns no values", p)
 	case !out.Std.None() && out.Lower.None():
-		out = out.WithIntervals(g, conformal.Deviations(conformal.DefaultLevel))
+		out = out.WithIntervals(g, coverage.Deviations(coverage.DefaultLevel))
 	}
 	return out, nil
 }

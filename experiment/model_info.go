@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -35,7 +35,7 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 		return &result.Uncertainty{Method: tags.IntervalMethod, Level: tags.Level, Pooled: tags.PooledGroups}
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.OutputStd) {
-		return &result.Uncertainty{Method: "normal", Level: conformal.DefaultLevel}
+		return &result.Uncertainty{Method: "normal", Level: coverage.DefaultLevel}
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package model
 import (
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 )
 
 // Prediction contains the outputs of a model for rows. Outputs that were not requested, or that the
@@ -98,7 +98,7 @@ func (p Prediction) Append(more Prediction, rows int) Prediction {
 // has a normal distribution: see normalInterval. Level 0 means 0.9.
 func (p Prediction) WithNormalIntervals(level float64) Prediction {
 	if level == 0 {
-		level = conformal.DefaultLevel
+		level = coverage.DefaultLevel
 	}
 	p.Lower, p.Upper = normalInterval(p.Values, p.Std, level)
 	if p.StdTargets == nil {
@@ -115,7 +115,7 @@ func (p Prediction) WithNormalIntervals(level float64) Prediction {
 // normalInterval returns the ends of the intervals that contain numbers of normal distributions with the given means
 // and standard deviations with the probability level: mean ± std·√2·erf⁻¹(level).
 func normalInterval(mean, std []float64, level float64) (lower, upper []float64) {
-	reach := conformal.Deviations(level)
+	reach := coverage.Deviations(level)
 	lower, upper = make([]float64, len(mean)), make([]float64, len(mean))
 	for i, m := range mean {
 		lower[i], upper[i] = m-reach*std[i], m+reach*std[i]

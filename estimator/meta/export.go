@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/internal/conformal"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 )
 
 // exportWithin exports the inner estimator; errors name it "of", as documents do.
@@ -200,7 +201,7 @@ func (f *fittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	case (f.method == "normal" || f.normalized) && out.Std.None():
 		return out, errNoStd
 	case f.method == "normal":
-		return out.WithIntervals(g, conformal.Deviations(f.level)), nil
+		return out.WithIntervals(g, coverage.Deviations(f.level)), nil
 	}
 	n, t := f.nonconformity.Dims()
 	if g.Width(out.PointPredictions()) != t {

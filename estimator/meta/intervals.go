@@ -8,7 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/estimator/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"
 	"github.com/bochner-ml/bochner/internal/spec/specs"
 	"github.com/bochner-ml/bochner/param"
@@ -76,13 +77,13 @@ type Intervals struct {
 
 // NewIntervals returns the spec of intervals of level 0.9 for the predictions of inner.
 func NewIntervals(inner estimator.Estimator) Intervals {
-	return Intervals{Method: "auto", Level: conformal.DefaultLevel, Calibration: 0.25, Estimator: specs.ByValue(inner)}
+	return Intervals{Method: "auto", Level: coverage.DefaultLevel, Calibration: 0.25, Estimator: specs.ByValue(inner)}
 }
 
 // Params declares the method with its numbers, and the parameters of the model, below of.
 func (s *Intervals) Params(l *param.List) {
 	between := param.Range{Low: 0, High: 1, LowOpen: true, HighOpen: true}
-	l.Choice(&s.Method, "method", "method, as in the section intervals; classes require split", conformal.Methods...)
+	l.Choice(&s.Method, "method", "method, as in the section intervals; classes require split", coverage.Methods...)
 	l.Float(&s.Level, "level", "probability that an interval contains a new target, or a set the class", between)
 	l.Float(&s.Calibration, "calibration",
 		"share of the rows that split and cqr hold out for calibration", between)
@@ -123,7 +124,7 @@ const smootherBytes = 256 << 20
 // Cost returns the cost of the model and of the smoother weights of the jackknife.
 func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	rest, way := shape, s.ResolvedMethod(shape)
-	if conformal.Splits(way) && shape.Rows > 0 {
+	if coverage.Splits(way) && shape.Rows > 0 {
 		rest.Rows -= int(s.Calibration * float64(shape.Rows))
 	}
 	var cost datasets.Cost
@@ -138,7 +139,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 		cost = cost.Scale(3)
 		cost.Passes *= 3
 	}
-	if _, streamed := s.Estimator.(estimator.BlockEstimator); !conformal.Splits(way) || !streamed {
+	if _, streamed := s.Estimator.(estimator.BlockEstimator); !coverage.Splits(way) || !streamed {
 		cost.Passes = 1
 	} else if cost.Passes > 0 {
 		cost.Passes += 2
@@ -177,7 +178,7 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 			return nil, err
 		}
 		return s.normal(fitted, cols)
-	case ok && (s.Method == "auto" || conformal.Splits(s.Method)):
+	case ok && (s.Method == "auto" || coverage.Splits(s.Method)):
 		return s.splitSource(ctx, data)
 	}
 	return nil, errNeedsMemory

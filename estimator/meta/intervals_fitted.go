@@ -10,7 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/estimator/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/model"
@@ -223,7 +224,7 @@ func (f *fittedIntervals) State(s *model.State) {
 	s.String("method", &f.method)
 	s.Float("level", &f.level)
 	s.Bool("normalized", &f.normalized)
-	s.Require(slices.Contains(conformal.Methods, f.method) && f.method != "auto", "the method is not known")
+	s.Require(slices.Contains(coverage.Methods, f.method) && f.method != "auto", "the method is not known")
 	s.Require(conformal.Check(f.level) == nil, "the level is no probability")
 	switch f.method {
 	case "normal":

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/conformal"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
 	"github.com/bochner-ml/bochner/model"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/guard"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -144,7 +144,7 @@ func descending(v []float64) []int {
 
 // coverageLevel formats the nominal coverage of the intervals and sets.
 func coverageLevel(m *serve.Model) string {
-	return levelPercent(cmp.Or(estimator.FittedTags(m.File.Predictor).Level, conformal.DefaultLevel))
+	return levelPercent(cmp.Or(estimator.FittedTags(m.File.Predictor).Level, coverage.DefaultLevel))
 }
 
 // value shows a predicted number.

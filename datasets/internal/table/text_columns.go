@@ -80,7 +80,7 @@ func (c *textCursor) run() error {
 	b := c.newBatch()
 	b.begin()
 	err := c.file.Records(c.ctx, func(rec *Record) error {
-		if err := b.add(rec); err != nil || b.rows < maxBatchRows && len(b.cells) < maxBatchCells {
+		if err := b.add(rec); err != nil || b.rows < maxBatchRows && len(b.cells)+b.entries < maxBatchCells {
 			return err
 		}
 		defer b.begin()
@@ -175,7 +175,8 @@ func (c *textCursor) Decode(k int, v *Values) error {
 		n, lo, hi = len(col.rows), first, last
 		v.Numbers = col.numbers[lo:hi]
 	} else {
-		v.Numbers, v.Step = b.cells[min(lo*len(c.requests)+k, len(b.cells)):], len(c.requests)
+		at, _ := slices.BinarySearch(c.dense, k)
+		v.Numbers, v.Step = b.cells[min(lo*len(c.dense)+at, len(b.cells)):], len(c.dense)
 	}
 	if len(col.codes) > 0 || col.strings {
 		col.pad(n)
@@ -195,7 +196,8 @@ type recordBatch struct {
 	base    int // lines before the first one
 	lines   []int
 	weights []float64
-	cells   []float64 // rows × requests: numbers, NaN for other values
+	cells   []float64 // rows × dense requests: numbers, NaN for other values
+	entries int       // of sparse rows
 	columns []textColumn
 	strings bool // whether any column has strings only
 	invalid []invalidRow
@@ -228,7 +230,7 @@ func (c *textCursor) newBatch() *recordBatch {
 
 // begin empties the batch.
 func (b *recordBatch) begin() {
-	b.part, b.rows, b.base, b.strings, b.invalid = nil, 0, 0, false, nil
+	b.part, b.rows, b.base, b.strings, b.invalid, b.entries = nil, 0, 0, false, nil, 0
 	b.lines, b.weights, b.cells = b.lines[:0], b.weights[:0], b.cells[:0]
 	for k := range b.columns {
 		col := &b.columns[k]
@@ -295,7 +297,7 @@ func (b *recordBatch) add(rec *Record) error {
 
 // fill appends rows up to n. Those of numbers that need not be known are zeros.
 func (b *recordBatch) fill(n int) {
-	n *= len(b.requests)
+	n *= len(b.dense)
 	from := len(b.cells)
 	b.cells = slices.Grow(b.cells, n-from)[:n]
 	if b.content {
@@ -334,11 +336,10 @@ func (t *textColumn) pad(n int) {
 
 // addSparse appends a sparse record, which omits zeros and first categories.
 func (b *recordBatch) addSparse(rec *Record) {
-	row, n := b.rows-1, len(b.requests)
-	if len(b.dense) > 0 {
-		b.fill(row + 1)
-	}
-	for _, k := range b.dense {
+	row := b.rows - 1
+	b.fill(b.rows)
+	b.entries += len(rec.Columns)
+	for place, k := range b.dense {
 		field, j := []byte("0"), b.requests[k].Column
 		if levels := b.form.Columns[j].Categories; len(levels) > 0 {
 			field = []byte(levels[0])
@@ -346,7 +347,7 @@ func (b *recordBatch) addSparse(rec *Record) {
 		if at, ok := slices.BinarySearch(rec.Columns, j); ok {
 			field = rec.Fields[at]
 		}
-		b.cells[row*n+k] = b.value(k, row, field)
+		b.cells[row*len(b.dense)+place] = b.value(k, row, field)
 	}
 	for i, j := range rec.Columns {
 		for _, k := range b.byColumn[j] {

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -27,7 +27,7 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 		func(one pipeline.Step) bool { return one.Supervised() })) {
 		wrapped.Method = "split"
 	}
-	if !conformal.Splits(wrapped.Method) {
+	if !coverage.Splits(wrapped.Method) {
 		p.Estimator, p.Name = wrapped, ""
 		return p
 	}
@@ -102,7 +102,7 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 			"deviations, got %s", own.Name)})
 	case i.Normalize && (jackknife || i.Method == "normal" || i.Method == "cqr"):
 		add("intervals.normalize", param.FieldError{Problem: "requires method: split, got " + i.Method})
-	case s.Pipeline.Precision == pipeline.Float32 && (conformal.Splits(i.Method) || i.Method == "auto"):
+	case s.Pipeline.Precision == pipeline.Float32 && (coverage.Splits(i.Method) || i.Method == "auto"):
 		add("intervals", param.FieldError{Problem: "methods split and cqr require precision: float64",
 			Hint: "remove precision: float32 or use another method"})
 	}

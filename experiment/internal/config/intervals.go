@@ -2,7 +2,7 @@ package config
 
 import (
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/learning/conformal"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -29,7 +29,7 @@ func (s *Intervals) Params(l *param.List) {
 			"and works with every model; auto selects jackknife_plus if possible. cqr is split with two quantiles of "+
 			"quantile_regression, so that the width follows the noise. normal uses the standard deviation of a model "+
 			"that predicts one.",
-		conformal.Methods...)
+		coverage.Methods...)
 	l.Float(&s.Level, "level", "Probability that an interval contains a new target, or a set the class.", between)
 	l.Float(&s.Calibration, "calibration", "Share of the training rows that split and cqr do not learn from.", between)
 	l.String(&s.Group, "group",

@@ -37,7 +37,7 @@ var layers = []string{
 	"model",
 	"kernel graph internal/spec/specs",
 	"param internal/kern internal/codec internal/rows/rowblock",
-	"matrices internal/rows/textrows internal/rows/structrows internal/features/murmur internal/learning/conformal " +
+	"matrices internal/rows/textrows internal/rows/structrows internal/features/murmur internal/learning/coverage " +
 		"internal/runtime internal/spec",
 }
 

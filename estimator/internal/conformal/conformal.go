@@ -11,15 +11,6 @@ import (
 	"math"
 )
 
-// DefaultLevel is the default probability level of intervals and sets.
-const DefaultLevel = 0.9
-
-// Methods are the names of the methods of prediction intervals.
-var Methods = []string{"auto", "jackknife_plus", "jackknife", "split", "cqr", "normal"}
-
-// Splits reports whether a method calibrates on rows that the model is not fitted to.
-func Splits(method string) bool { return method == "split" || method == "cqr" }
-
 // Rank returns k = ⌈level·(n+1)⌉: the k-th smallest of n numbers is an upper bound of a new one
 // with at least the probability level. It returns an error if k > n.
 func Rank(n int, level float64) (k int, err error) {
@@ -50,10 +41,6 @@ func Check(level float64) error {
 	}
 	return fmt.Errorf("level must be a number between 0 and 1, got %v", level)
 }
-
-// Deviations returns how many standard deviations on both sides of its mean a normal number is within with the
-// probability level.
-func Deviations(level float64) float64 { return math.Sqrt2 * math.Erfinv(level) }
 
 // Select returns the k-th smallest of list, from 1, and puts list into another order. It costs about 3·len(list)
 // comparisons. (Hoare, CACM 1961.)
