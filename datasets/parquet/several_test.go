@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // TestSeveralFiles checks that the rows of several files with different compression equal those of
@@ -37,7 +38,7 @@ func TestSeveralFiles(t *testing.T) {
 				want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
-			sourcetest.Equal(t, gather(t, got), gather(t, want))
+			settest.Equal(t, gather(t, got), gather(t, want))
 			sourcetest.Run(t, got)
 		})
 	}

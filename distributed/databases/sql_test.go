@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/distributed/internal/postgrestest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 var ctx = context.Background()
@@ -146,7 +147,7 @@ func TestSameAsCSV(t *testing.T) {
 				if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 				}
-				sourcetest.Equal(t, gather(t, got), gather(t, want))
+				settest.Equal(t, gather(t, got), gather(t, want))
 				if a, b := got.(rowsource.FilteredSource).SkippedRows(),
 					want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: rows left out: %v, want %v", what, a, b)
@@ -157,7 +158,7 @@ func TestSameAsCSV(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
-				sourcetest.Equal(t, gather(t, again), sourcetest.GroupsByAppearance(gather(t, want)))
+				settest.Equal(t, gather(t, again), settest.GroupsByAppearance(gather(t, want)))
 				if what == "all" {
 					sourcetest.Run(t, got)
 				}
@@ -180,7 +181,7 @@ func TestSameAsCSV(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sourcetest.Equal(t, gather(t, parts), whole)
+			settest.Equal(t, gather(t, parts), whole)
 		})
 	}
 }
@@ -331,7 +332,7 @@ func TestChanges(t *testing.T) {
 		}
 		first := gather(t, src)
 		do(t, db, "delete from flats where id = 4")
-		sourcetest.Equal(t, gather(t, src), first)
+		settest.Equal(t, gather(t, src), first)
 		if first.Rows() != 100 {
 			t.Errorf("%d rows", first.Rows())
 		}
