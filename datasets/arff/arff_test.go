@@ -276,7 +276,8 @@ func ExampleOptions_Read() {
 sunny, 85, no
 rainy, ?, yes
 `)}}
-	set, err := arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files}.ReadFile(context.Background(), "play.arff")
+	set, err := arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files}.ReadFile(
+		context.Background(), "play.arff")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -336,7 +336,8 @@ func TestDamaged(t *testing.T) {
 		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
 			src, err := arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
 				Schema: &datasets.Schema{
-					Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}}.Open(ctx, "x")
+					Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}}.Open(
+				ctx, "x")
 			if err != nil {
 				continue
 			}
@@ -382,7 +383,8 @@ func TestColumnWithoutName(t *testing.T) {
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := (arrow.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(ctx, "testdata/nameless.arrow"); err == nil ||
+	if _, err := (arrow.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(
+		ctx, "testdata/nameless.arrow"); err == nil ||
 		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}

@@ -161,7 +161,8 @@ func TestSeveralFilesConformance(t *testing.T) {
 			(k+1)*len(p.rows)/7, rng.Perm(len(p.header))))
 	}
 	src, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"},
-		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}}.Open(context.Background(), paths[0], paths[1:]...)
+		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}}.Open(
+		context.Background(), paths[0], paths[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}

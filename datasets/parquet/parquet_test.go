@@ -179,7 +179,8 @@ func TestPushdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}}.ReadFile(ctx, "testdata/plain.parquet")
+	full, err := parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}}.ReadFile(
+		ctx, "testdata/plain.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +310,8 @@ func TestColumnWithoutName(t *testing.T) {
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := (parquet.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(ctx, "testdata/nameless.parquet"); err == nil ||
+	if _, err := (parquet.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(
+		ctx, "testdata/nameless.parquet"); err == nil ||
 		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}

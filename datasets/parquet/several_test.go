@@ -23,7 +23,8 @@ func TestSeveralFiles(t *testing.T) {
 			Drop: []string{"sold", "seen", "zoned"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			got, err := parquet.Options{Roles: roles}.Open(ctx, "testdata/plain.parquet", "testdata/zstd.parquet", "testdata/gzip.parquet")
+			got, err := parquet.Options{Roles: roles}.Open(
+				ctx, "testdata/plain.parquet", "testdata/zstd.parquet", "testdata/gzip.parquet")
 			if err != nil {
 				t.Fatal(err)
 			}

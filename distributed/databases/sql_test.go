@@ -269,7 +269,8 @@ func TestErrors(t *testing.T) {
 				t.Error(err)
 			}
 			err := canceltest.Check(func(ctx context.Context) (bool, error) {
-				set, err := sql.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(ctx, db, "select area, y from flats order by id", nil)
+				set, err := sql.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(
+					ctx, db, "select area, y from flats order by id", nil)
 				return set.Rows() > 0, err
 			})
 			if err != nil {
@@ -288,7 +289,8 @@ func TestErrors(t *testing.T) {
 		err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; exclude it with data.drop (Roles.Drop in Go)` {
 		t.Error(err)
 	}
-	if set, err := (sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}).Read(ctx, db, "select * from odd where a < 3", nil); err != nil || set.Rows() != 2 {
+	if set, err := (sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}).Read(
+		ctx, db, "select * from odd where a < 3", nil); err != nil || set.Rows() != 2 {
 		t.Error(set, err)
 	}
 }
