@@ -33,11 +33,12 @@ func NewLasso() Lasso { return Lasso{Alpha: 1, Intercept: true, Tol: 1e-4, MaxIt
 // columns: standardize them. Weights that are 0 are exactly 0. From some Alpha on, all are.
 //
 // Coordinate descent works on the features that the sequential strong rule leaves and those that
-// violate the optimality conditions, which are checked for all d features. Only the k features that
-// were ever needed have their products with all others summed: 2ndk flops, at most nd² in all, with
-// the rows in memory; then a sweep costs k² flops. Products of up to 2²⁶ numbers are stored;
-// beyond that, each check is a pass over the rows. Sparse rows stay sparse. A support of at most 256
-// features is solved for exactly, up to rounding.
+// violate the optimality conditions, which are checked for all d features in a pass over the rows. A
+// sweep over k of them updates the residuals of n rows with columns in memory, 4nk flops. Once sweeps
+// have cost as much as the nk² flops of the products of these features, it updates the gradient, k²
+// flops, and a support of at most 256 features is solved for exactly, up to rounding. Few
+// features have their products summed at once. So have those of a path with all features if that
+// costs less than the checks. Sparse rows stay sparse.
 //
 // It stops when the duality gap is at most Tol of the objective of w = 0. Reaching MaxIter sweeps
 // first adds a warning to the report. A batch (see package batch) computes a path: candidates that
@@ -161,12 +162,12 @@ func lassoPath(name string, intercept bool, c float64, invalid error, o lasso.Op
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, name)
 		},
-		Path: func(ctx context.Context, r *design.Rows, l *design.Labels) (joint.Next, error) {
+		Path: func(ctx context.Context, r *design.Rows, l *design.Labels, candidates int) (joint.Next, error) {
 			m, err := lasso.New(ctx, r, l, intercept)
 			if err != nil {
 				return nil, err
 			}
-			path := lasso.NewPath(m, o)
+			path := lasso.NewPath(m, o, candidates)
 			return func(ctx context.Context, c float64) (solve.Linear, error) { return path.Solve(ctx, 1/c) }, nil
 		}}
 }

@@ -109,7 +109,7 @@ func (s Logistic) plain() joint.PenalizedLoss {
 		UsesDescent: s.byDescent,
 		Descent:     s.descent, Newton: s.newton}
 	if s.L1Ratio > 0 {
-		p.Path = func(ctx context.Context, r *design.Rows, l *design.Labels) (joint.Next, error) {
+		p.Path = func(ctx context.Context, r *design.Rows, l *design.Labels, _ int) (joint.Next, error) {
 			path, err := lasso.NewLogisticPath(ctx, r, l, s.Intercept, lasso.Options{L1Ratio: s.L1Ratio, Tol: s.Tol,
 				MaxIter: s.MaxIter})
 			if err != nil {

@@ -118,7 +118,7 @@ func solvePath(ctx context.Context, p joint.PenalizedLoss, r *design.Rows, l *de
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	next, err := p.Path(ctx, r, l)
+	next, err := p.Path(ctx, r, l, 1)
 	if err != nil {
 		return solve.Linear{}, err
 	}

@@ -54,11 +54,12 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train),
 		rowblock.Select(s.Data.X, fold.Test)}}
 	for _, path := range s.paths {
-		fit := d.fitPath
+		included := path[:s.lastIncluded(path, f)+1]
 		if s.candidates[path[0]].Path != nil && !s.candidates[path[0]].Independent {
-			fit = d.followPath
+			d.followPath(ctx, included, len(path))
+		} else {
+			d.fitPath(ctx, included)
 		}
-		fit(ctx, path[:s.lastIncluded(path, f)+1])
 	}
 }
 
@@ -100,8 +101,9 @@ func (d *descentFold) fitPath(ctx context.Context, path []int) {
 	}
 }
 
-// followPath solves the candidates of a path that keeps its state.
-func (d *descentFold) followPath(ctx context.Context, path []int) {
+// followPath solves the candidates of a path that keeps its state. The bits of an outcome depend on the
+// number of all candidates of the path, included or not.
+func (d *descentFold) followPath(ctx context.Context, path []int, all int) {
 	var next Next
 	var l *design.Labels
 	for k, i := range path {
@@ -110,7 +112,7 @@ func (d *descentFold) followPath(ctx context.Context, path []int) {
 		}
 		start, s, out := time.Now(), d.candidates[i], Result{Test: d.split.Test}
 		if out.Err = s.Invalid; out.Err == nil && next == nil {
-			l, next, out.Err = s.begin(ctx, d.split.Train)
+			l, next, out.Err = s.begin(ctx, d.split.Train, all)
 		}
 		if out.Err == nil {
 			var m solve.Linear
@@ -124,8 +126,8 @@ func (d *descentFold) followPath(ctx context.Context, path []int) {
 	}
 }
 
-// begin starts the path on rows.
-func (p PenalizedLoss) begin(ctx context.Context, data datasets.Set) (*design.Labels, Next, error) {
+// begin starts a path of a number of candidates on rows.
+func (p PenalizedLoss) begin(ctx context.Context, data datasets.Set, candidates int) (*design.Labels, Next, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, nil, err
@@ -134,7 +136,7 @@ func (p PenalizedLoss) begin(ctx context.Context, data datasets.Set) (*design.La
 	if err != nil {
 		return nil, nil, err
 	}
-	next, err := p.Path(ctx, r, l)
+	next, err := p.Path(ctx, r, l, candidates)
 	return l, next, err
 }
 

@@ -26,8 +26,8 @@ type PenalizedLoss struct {
 	// Newton's method, without C.
 	Descent func(l *design.Labels) descent.Task
 	Newton  func(l *design.Labels) newton.Task
-	// Path starts a path on rows in memory; nil for solvers without.
-	Path func(ctx context.Context, r *design.Rows, l *design.Labels) (Next, error)
+	// Path starts a path of a number of candidates on rows in memory; nil for solvers without.
+	Path func(ctx context.Context, r *design.Rows, l *design.Labels, candidates int) (Next, error)
 }
 
 // Next solves for a C from the solution before, whose C was smaller.

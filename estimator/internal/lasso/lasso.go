@@ -2,23 +2,20 @@
 // path of them.
 //
 // Only few features have nonzero weights. The solver therefore works on a growing set of features,
-// and sums products of these with all others in one pass over the rows for each group that joins
-// the set. The gradient of all features, which tells the features that have to join, follows from
-// these sums without a pass.
+// and checks the optimality conditions of all others. Coordinate descent updates residuals, one for
+// each row, or the gradient of the set with the products of its features. Counts of operations
+// decide: products are summed once sweeps and checks without them have cost as much.
 package lasso
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -40,6 +37,7 @@ type Problem struct {
 	n, p       int
 	x          mat.Matrix // *mat.Dense or *matrices.CSR
 	weights    []float64  // sum to 1
+	root       []float64  // square roots of the weights
 	mean       []float64  // of the features; 0 without an intercept
 	targetMean float64
 	unit       float64   // power of two by which targets are divided
@@ -47,18 +45,32 @@ type Problem struct {
 	yy         float64
 	c          []float64 // Σ s·x·y by feature, centered
 
-	set   []int       // features in the order in which they joined
-	place []int       // of each feature in set, or -1
-	rows  [][]float64 // products of a feature of the set with all features; nil if they are not stored
-	gram  [][]float64 // products of features of the set
+	set     []int       // features in the order in which they joined
+	place   []int       // of each feature in set, or -1
+	columns []column    // the first features of the set
+	gram    [][]float64 // products of the first features of the set with each other
+	rows    [][]float64 // products of the first features of the set with all features
+	sparse  []column    // all features of sparse rows
+
+	swept, passed float64 // numbers read by sweeps and by checks since products were summed
 }
 
-// maxStored bounds the numbers of the stored products of features of the set with all others.
-const maxStored = 1 << 26
+const (
+	// maxStored bounds the numbers of stored products.
+	maxStored = 1 << 26
+	// denseProducts and sparseProducts are the products of features of a row that take the time of a
+	// number of a sweep or a check: a sum of products reads the caches. Measured on Zen 3.
+	denseProducts, sparseProducts = 24, 1
+	// Products of features are summed at once if they take the time of freeSweeps sweeps, as those of up
+	// to 384 features of dense rows do. Others are once sweeps have taken patience times their time.
+	freeSweeps = 16
+	patience   = 2
+)
 
-// storesRows reports whether the products with all features are stored. Otherwise the gradient takes
-// a pass over the rows.
-func storesRows(n, p int) bool { return float64(p)*float64(min(n, p)) <= maxStored }
+// storesRows reports whether products with all features may be stored.
+func (m *Problem) storesRows() bool {
+	return !m.isSparse() && float64(m.p)*float64(min(m.n, m.p)) <= maxStored
+}
 
 // New centers the rows, which are in memory, and their targets.
 func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) (*Problem, error) {
@@ -69,6 +81,9 @@ func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) 
 		return nil, errors.New("every weight is 0")
 	}
 	kern.Scale(1/total, m.weights)
+	for _, s := range m.weights {
+		m.root = append(m.root, math.Sqrt(s))
+	}
 	largest := 0.0
 	for _, y := range m.y {
 		largest = max(largest, math.Abs(y))
@@ -120,38 +135,49 @@ func (m *Problem) multiplied(dst, v []float64) {
 	kern.MulVec(dst, design.View(m.x.(*mat.Dense)), v, false)
 }
 
-// join adds features to the set, and their products.
-func (m *Problem) join(ctx context.Context, list []int) error {
-	k, old := len(list), len(m.set)
-	for a, j := range list {
-		m.place[j] = old + a
+// sumProducts sums the products of the set that are missing.
+func (m *Problem) sumProducts(ctx context.Context) error {
+	old, list := len(m.gram), m.set[len(m.gram):]
+	if len(list) == 0 {
+		return nil
 	}
-	m.set = append(m.set, list...)
-	whole := len(m.set) == m.p && (old == 0 || m.rows != nil)
-	products, _, err := m.products(ctx, list, whole)
+	var own, cross [][]float64
+	var err error
+	switch {
+	case len(m.rows) == len(m.set):
+		own = m.rows[old:]
+	case m.isSparse():
+		own, err = m.sparseProducts(ctx, old)
+	case old > 0 && len(m.rows) == old:
+		own, _, _, err = m.products(ctx, list, nil)
+	default:
+		own, cross, _, err = m.products(ctx, list, m.set[:old])
+	}
 	if err != nil {
 		return err
 	}
-	with := func(a, position int) float64 { // product of list[a] with a feature of the set
-		switch {
-		case !whole:
-			return products[a*m.p+m.set[position]]
-		case position < old:
-			return m.rows[position][list[a]]
-		}
-		return products[a*k+position-old]
-	}
-	for a := range list {
+	for a, j := range list {
 		row := make([]float64, len(m.set), len(m.set)+len(m.set)/2)
-		for position := range row {
-			row[position] = with(a, position)
+		for position, k := range m.set {
+			switch {
+			case len(m.rows) == len(m.set):
+				row[position] = own[a][k]
+			case m.isSparse():
+				row[position] = own[a][position]
+			case position >= old:
+				row[position] = own[a][position-old]
+			case cross != nil:
+				row[position] = cross[a][position]
+			default:
+				row[position] = m.rows[position][j]
+			}
 		}
 		for b := range a { // symmetric, to the bit
 			row[old+b] = m.gram[old+b][old+a]
 		}
 		m.gram = append(m.gram, row)
-		if m.constant(old + a) {
-			m.gram[old+a][old+a] = 0
+		if m.constant(j, row[old+a]) {
+			row[old+a] = 0
 		}
 	}
 	for position := range old {
@@ -159,76 +185,83 @@ func (m *Problem) join(ctx context.Context, list []int) error {
 			m.gram[position] = append(m.gram[position], m.gram[old+a][position])
 		}
 	}
-	switch {
-	case len(m.set) == m.p:
-		m.rows = nil // gram has all
-	case storesRows(m.n, m.p):
-		for a := range list {
-			m.rows = append(m.rows, products[a*m.p:(a+1)*m.p:(a+1)*m.p])
-		}
-	}
 	return nil
 }
 
-// constant reports whether the feature of the set is constant up to rounding.
-func (m *Problem) constant(position int) bool {
-	mean := m.mean[m.set[position]]
-	return m.gram[position][position] <= (16+float64(m.n)/2)*0x1p-52*mean*mean
+// constant reports whether a feature of a variance is constant up to rounding.
+func (m *Problem) constant(j int, variance float64) bool {
+	return variance <= (16+float64(m.n)/2)*0x1p-52*m.mean[j]*m.mean[j]
 }
 
-// products returns the products of the listed features with all features, or only with each other, and
+// products returns the products of the listed features with each other and with other features, and
 // the sums of the listed features.
-func (m *Problem) products(ctx context.Context, list []int, whole bool) (out, sums []float64, err error) {
-	k, wide := len(list), m.p
-	if whole {
-		wide = len(list)
+func (m *Problem) products(ctx context.Context, list, others []int) (own, cross [][]float64, sums []float64,
+	err error) {
+	const height = 512
+	k, wide := len(list), len(list)+len(others)
+	sum, with := square(k, k), square(k, len(others))
+	sums = make([]float64, k)
+	both, buffer := slices.Concat(list, others), make([]float64, min(height, m.n)*wide)
+	slot := m.slots(both)
+	for lo := 0; lo < m.n; lo += height {
+		hi := min(lo+height, m.n)
+		all := kern.Dense(hi-lo, wide, wide, buffer)
+		m.gather(all, lo, both, slot)
+		z := all.Slice(0, hi-lo, 0, k)
+		kern.MulVecT(sums, z, m.weights[lo:hi], true)
+		if err = kern.Gram(ctx, sum, z, m.weights[lo:hi]); err == nil && len(others) > 0 {
+			scaleRows(z, m.weights[lo:hi])
+			err = kern.MulContext(ctx, with, z.T(), all.Slice(0, hi-lo, k, wide), true)
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	out, sums = kern.MakeLarge[float64](k*wide), make([]float64, k)
-	const size = 512
-	height := size
-	csr, sparse := m.x.(*matrices.CSR)
-	if sparse {
-		height = max(m.n, 1)
+	kern.MirrorLower(sum)
+	return rowsOf(sum), rowsOf(with), sums, nil
+}
+
+// sumRows sums the missing products of the set with all features if they cost less than the passes of
+// checks over the rows, which they replace.
+func (m *Problem) sumRows(ctx context.Context) error {
+	const height, packing = 512, 3
+	list := m.set[len(m.rows):]
+	cost := m.whole() * (packing + 2*float64(len(list))/denseProducts)
+	if len(list) == 0 || len(m.set) == m.p || !m.storesRows() || cost > m.passed {
+		return nil
 	}
-	buffer, sum := make([]float64, min(height, m.n)*k), kern.Dense(k, wide, wide, out)
-	slot := make([]int32, m.p)
-	for a, j := range list {
-		slot[j] = int32(a) + 1
-	}
+	m.passed -= cost
+	k, out, sums := len(list), square(len(list), m.p), make([]float64, len(list))
+	buffer, slot := make([]float64, min(height, m.n)*k), m.slots(list)
 	for lo := 0; lo < m.n; lo += height {
 		hi := min(lo+height, m.n)
 		z := kern.Dense(hi-lo, k, k, buffer)
 		m.gather(z, lo, list, slot)
-		kern.MulVecT(sums, z, m.weights[lo:hi], true)
-		switch {
-		case whole:
-			err = kern.Gram(ctx, sum, z, m.weights[lo:hi])
-		case sparse:
-			scaleRows(z, m.weights)
-			transposed := make([]float64, k*wide)
-			kern.SparseMulT(kern.Dense(wide, k, k, transposed), design.SparseView(csr), z, false)
-			for j := range wide {
-				for a := range k {
-					out[a*wide+j] = transposed[j*k+a]
-				}
-			}
-			err = ctxerr.Check(ctx)
-		default:
-			scaleRows(z, m.weights[lo:hi])
-			err = kern.MulContext(ctx, sum, z.T(), design.View(m.x.(*mat.Dense)).Slice(lo, hi, 0, m.p), true)
+		scaleRows(z, m.weights[lo:hi])
+		for i := range z.Rows {
+			kern.Axpy(1, z.Row(i), sums)
 		}
+		err := kern.MulContext(ctx, out, z.T(), design.View(m.x.(*mat.Dense)).Slice(lo, hi, 0, m.p), true)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	if whole {
-		kern.MirrorLower(sum)
-		return out, sums, nil
+	for a, row := range rowsOf(out) { // what rounding of the means has left
+		kern.Axpy(-sums[a], m.mean, row)
+		m.rows = append(m.rows, row)
 	}
-	for a := range k { // what rounding of the means has left
-		kern.Axpy(-sums[a], m.mean, out[a*wide:(a+1)*wide])
+	return nil
+}
+
+func square(rows, columns int) kern.View[float64] {
+	return kern.Dense(rows, columns, columns, kern.MakeLarge[float64](rows*columns))
+}
+
+func rowsOf(v kern.View[float64]) (out [][]float64) {
+	for i := range v.Rows {
+		out = append(out, slices.Clip(v.Row(i)))
 	}
-	return out, sums, nil
+	return out
 }
 
 // scaleRows multiplies each row by its weight.
@@ -238,8 +271,17 @@ func scaleRows(z kern.View[float64], weights []float64) {
 	}
 }
 
-// gather writes the centered values of the listed features in the rows from lo on. slot is 1 plus
-// the position of each feature in the list.
+// slots returns 1 plus the position of each feature in the list, or 0.
+func (m *Problem) slots(list []int) []int32 {
+	slot := make([]int32, m.p)
+	for a, j := range list {
+		slot[j] = int32(a) + 1
+	}
+	return slot
+}
+
+// gather writes the centered values of the listed features in the rows from lo on, given the
+// slots of the list.
 func (m *Problem) gather(z kern.View[float64], lo int, list []int, slot []int32) {
 	csr, sparse := m.x.(*matrices.CSR)
 	means := make([]float64, len(list))
@@ -274,179 +316,11 @@ func (m *Problem) gather(z kern.View[float64], lo int, list []int, slot []int32)
 	})
 }
 
-// gradient writes c − G·w of all features to dst, for weights of the set.
-func (m *Problem) gradient(dst []float64, q *quadratic) {
-	switch {
-	case len(m.set) == m.p:
-		for position, j := range m.set {
-			dst[j] = q.r[position]
-		}
-	case len(m.set) == 0:
-		copy(dst, m.c)
-	case storesRows(m.n, m.p):
-		kern.Parallel(m.p, 2048, func(lo, hi int) {
-			copy(dst[lo:hi], m.c[lo:hi])
-			for position, w := range q.w {
-				if w != 0 {
-					kern.Axpy(-w, m.rows[position][lo:hi], dst[lo:hi])
-				}
-			}
-		})
-	default:
-		w, residuals := m.all(q.w), make([]float64, m.n)
-		m.multiplied(residuals, w)
-		moved := kern.Dot(w, m.mean)
-		for i, z := range residuals {
-			residuals[i] = m.weights[i] * (m.y[i] - z + moved)
-		}
-		m.transposed(dst, residuals)
-		kern.Axpy(-kern.Sum(residuals), m.mean, dst)
-	}
-}
-
-// all returns the weights of all features.
-func (m *Problem) all(w []float64) []float64 {
-	out := make([]float64, m.p)
-	for position, j := range m.set {
-		out[j] = w[position]
-	}
-	return out
-}
-
-// Path solves for one penalty after another, each from the solution before.
-type Path struct {
-	*Problem
-	Options
-	q    quadratic
-	g    []float64 // c − G·w at the last solution
-	last float64   // l1 of the last solution
-}
-
-// NewPath returns a path that starts at zero weights.
-func NewPath(m *Problem, o Options) *Path {
-	t := &Path{Problem: m, Options: o, g: slices.Clone(m.c)}
-	t.q.yy = m.yy
-	for _, v := range m.c {
-		t.last = max(t.last, math.Abs(v))
-	}
-	return t
-}
-
-// Solve returns the model for a penalty. Penalties should descend: the set for the next one starts
-// with the features that the sequential strong rule leaves. All others are checked.
-// (Tibshirani et al., J. R. Stat. Soc. B 74, 2012.)
-func (t *Path) Solve(ctx context.Context, alpha float64) (solve.Linear, error) {
-	q := &t.q
-	alpha /= t.unit // scales l1 like the weights; l2 has no unit
-	q.l1, q.l2, q.epochs = alpha*t.L1Ratio, alpha*t.unit*(1-t.L1Ratio), 0
-	trivial := t.yy / 2
-	tol := t.Tol * trivial
-	strong := min(2*q.l1-t.last, q.l1)
-	chosen := make([]bool, t.p)
-	for j, g := range t.g {
-		position := t.place[j]
-		chosen[j] = position >= 0 && (position < len(q.w) && q.w[position] != 0 || math.Abs(g) >= strong)
-	}
-	var list []int
-	converged, gap := true, 0.0
-	for {
-		t.grow()
-		list = list[:0]
-		for position, j := range t.set {
-			if chosen[j] {
-				list = append(list, position)
-			}
-		}
-		var err error
-		if converged, err = q.descend(ctx, list, tol, t.MaxIter-min(q.epochs, t.MaxIter-1)); err != nil {
-			return solve.Linear{}, err
-		}
-		t.gradient(t.g, q)
-		join, top := t.violations(chosen)
-		if gap = q.gap(list, top); !converged || top <= q.l1*(1+1e-10) {
-			break
-		}
-		if len(join) > 0 {
-			if err := t.join(ctx, join); err != nil {
-				return solve.Linear{}, err
-			}
-		}
-	}
-	for position, w := range q.w {
-		t.g[t.set[position]] -= q.l2 * w
-	}
-	t.last = q.l1
-	report := solve.Report{Solver: "coordinate descent", Iterations: q.epochs, Converged: converged,
-		Objective: q.objective(list) * t.unit * t.unit, Gap: max(gap, 0) / cmp.Or(trivial, 1)}
-	if !converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d sweeps: relative duality gap %.2g, tolerance %.2g",
-			q.epochs, report.Gap, t.Tol)}
-	}
-	w := t.all(q.w)
-	b := (t.targetMean - kern.Dot(w, t.mean)) * t.unit
-	kern.Scale(t.unit, w)
-	return solve.NewLinear(w, []float64{b}, report)
-}
-
-// grow makes the quadratic problem one of all features of the set.
-func (t *Path) grow() {
-	q := &t.q
-	q.gram = t.Problem.gram
-	for position := len(q.w); position < len(t.set); position++ {
-		j := t.set[position]
-		q.c, q.w, q.r = append(q.c, t.c[j]), append(q.w, 0), append(q.r, t.g[j])
-	}
-}
-
-// violations chooses the features whose gradient exceeds l1, and returns the largest gradient of the
-// others, those that violated included. Features outside of the set are to join it first: those
-// with the largest gradients, and some that may be needed for the next penalty.
-func (t *Path) violations(chosen []bool) (join []int, top float64) {
-	const batch, next, few, much = 32, 0.8, 128, 8192
-	l1, missing := t.q.l1, 0
-	for j, g := range t.g {
-		g, position := math.Abs(g), t.place[j]
-		if chosen[j] || position >= 0 && t.gram[position][position] == 0 {
-			continue
-		}
-		top = max(top, g)
-		switch {
-		case position >= 0:
-			chosen[j] = g > l1
-		case g >= next*l1:
-			if join = append(join, j); g > l1 {
-				missing++
-			}
-		}
-	}
-	if missing == 0 {
-		return nil, top
-	}
-	slices.SortStableFunc(join, func(i, j int) int { return cmp.Compare(math.Abs(t.g[j]), math.Abs(t.g[i])) })
-	most := max(batch, t.q.support())
-	if most*t.p > maxStored/4 {
-		most = max(1, maxStored/4/t.p)
-	}
-	join = join[:min(len(join), most)]
-	if n := len(t.set) + len(join); t.p <= few || n > t.p/4 && t.p <= much && storesRows(t.n, t.p) {
-		join = join[:0]
-		for j, position := range t.place {
-			if position < 0 {
-				join = append(join, j)
-			}
-		}
-	}
-	for _, j := range join {
-		chosen[j] = math.Abs(t.g[j]) > l1
-	}
-	return join, top
-}
-
 // Cost estimates a fit with the rows in memory and a fifth of the features in the set.
 func Cost(shape datasets.Shape) datasets.Cost {
 	n, p := float64(shape.Rows), float64(shape.Cols)
 	set := min(n, p)
-	numbers := n*min(shape.Entries()*1.5, p) + 6*n + 6*p + min(p*set, maxStored) + min(set*set, maxStored)
+	numbers := n*min(shape.Entries()*3, p+set) + 6*n + 6*p + min(p*set, maxStored) + min(set*set, maxStored)
 	return datasets.Cost{Flops: 2*n*shape.Entries()*(4+set/5) + p*set, OutputWidth: 1,
 		Bytes: design.Float64Bytes(numbers)}
 }

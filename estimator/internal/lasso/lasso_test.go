@@ -96,7 +96,7 @@ func TestPathSatisfiesTheOptimalityConditions(t *testing.T) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			data := sample(uint64(c.n), c.n, c.p, c.sparse)
 			m := problem(t, data, c.intercept)
-			path := NewPath(m, Options{L1Ratio: c.ratio, Tol: 1e-10, MaxIter: 100_000})
+			path := NewPath(m, Options{L1Ratio: c.ratio, Tol: 1e-10, MaxIter: 100_000}, 20)
 			top := path.last * m.unit / c.ratio
 			for alpha := top; alpha > 1e-3*top; alpha *= 0.7 {
 				got, err := path.Solve(context.Background(), alpha)
@@ -108,6 +108,31 @@ func TestPathSatisfiesTheOptimalityConditions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A large support is found with residuals where that takes few sweeps, and with products where it takes
+// many.
+func TestLargeSupportSatisfiesTheOptimalityConditions(t *testing.T) {
+	const n, p, ratio = 3000, 900, 0.95
+	for _, sparse := range []bool{false, true} {
+		data := sample(7, n, p, sparse)
+		for i := range n {
+			data.Y[i] += 4 * math.Sin(float64(i*i))
+		}
+		m := problem(t, data, true)
+		path := NewPath(m, Options{L1Ratio: ratio, Tol: 1e-12, MaxIter: 10_000}, 1)
+		alpha := path.last * m.unit / 300
+		got, err := path.Solve(context.Background(), alpha)
+		if err != nil || !got.Report.Converged {
+			t.Fatal(err, got.Report)
+		}
+		if count := path.q.support(); count < 500 || (m.gram == nil) != sparse {
+			t.Errorf("%d weights are nonzero, %d features have their products summed", count, len(m.gram))
+		}
+		if v := violation(data, got, alpha, ratio, true); v > 1e-4 {
+			t.Errorf("the optimality conditions are violated by %v after %d sweeps", v, got.Report.Iterations)
+		}
 	}
 }
 
@@ -128,11 +153,11 @@ func TestPathOfManyColumnsSatisfiesTheOptimalityConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if storesRows(n, p) {
+	m := problem(t, datasets.Set{X: X, Y: y}, true)
+	if m.storesRows() {
 		t.Fatal("the products are stored")
 	}
-	m := problem(t, datasets.Set{X: X, Y: y}, true)
-	path := NewPath(m, Options{L1Ratio: ratio, Tol: 1e-10, MaxIter: 10_000})
+	path := NewPath(m, Options{L1Ratio: ratio, Tol: 1e-10, MaxIter: 10_000}, 1)
 	got, err := path.Solve(context.Background(), alpha)
 	if err != nil || !got.Report.Converged || path.q.support() < 20 {
 		t.Fatal(err, got.Report, path.q.support())

@@ -232,14 +232,15 @@ func (t *LogisticPath) step(ctx context.Context, q *quadratic, c int) (bool, err
 	}
 	k := len(list)
 	t.weights = curvature
-	products, sums, err := t.products(ctx, list, true)
+	products, _, sums, err := t.products(ctx, list, nil)
 	if err != nil {
 		return false, err
 	}
 	free := t.intercept && all > 0
-	q.gram, q.w, q.r, q.c = make([][]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
+	q.gram, q.d = products, make([]float64, k)
+	q.w, q.r, q.c = make([]float64, k), make([]float64, k), make([]float64, k)
 	for a, j := range list {
-		q.gram[a], q.w[a], q.r[a] = products[a*k:(a+1)*k], w[j], g[j]
+		q.w[a], q.r[a] = w[j], g[j]
 		if free { // the minimum over the intercept
 			q.r[a] -= sums[a] / all * sum
 		}
@@ -253,6 +254,7 @@ func (t *LogisticPath) step(ctx context.Context, q *quadratic, c int) (bool, err
 		}
 		q.c[a] += q.r[a]
 		row[a] = max(row[a], 0)
+		q.d[a] = row[a]
 	}
 	const maxSweeps, enough = 100, 1e-6
 	for first, sweep := 0.0, 0; sweep < maxSweeps && k > 0; sweep++ {

@@ -11,11 +11,13 @@ import (
 // quadratic is the problem min ½w'Gw − c'w + ½yy + l1·‖w‖₁ + ½l2·‖w‖². The variables are features of
 // positive variance in the order in which they were added.
 type quadratic struct {
-	gram   [][]float64 // G
+	gram   [][]float64 // G, if its products are summed
+	d      []float64   // diagonal of G; 0 for constant features
+	e      *residuals  // of the rows, instead of gram
 	c      []float64
 	yy     float64
 	l1, l2 float64
-	w, r   []float64 // r = c − G·w
+	w, r   []float64 // r = c − G·w; with residuals, as of the last visit of a variable
 	epochs int       // sweeps so far
 }
 
@@ -31,41 +33,114 @@ const (
 )
 
 // descend minimizes over the given variables by cyclic coordinate descent until the duality gap is
-// at most tol, for at most the given number of sweeps. It reports whether the gap was reached.
-func (q *quadratic) descend(ctx context.Context, list []int, tol float64, sweeps int) (bool, error) {
+// at most tol, for at most the given number of sweeps; if exact, up to rounding where the support is
+// small. It reports whether the gap was reached.
+func (q *quadratic) descend(ctx context.Context, list []int, tol float64, exact bool, sweeps int) (bool, error) {
 	if len(list) == 0 {
 		return true, nil
 	}
-	next, tries := slowSweeps, 0 // sweep of the next factorization; those at a small gap
-	for sweep := 0; ; {
+	end := q.epochs + sweeps
+	next, tries := q.nextFactor(), 0 // epoch of the next factorization; those at a small gap
+	for {
 		if err := ctxerr.Check(ctx); err != nil {
 			return false, err
 		}
 		first := q.sweep(list, false)
-		sweep++
-		small := q.gap(list, 0) <= tol
-		if small && q.support() > maxExact {
-			return true, nil
+		if q.e != nil { // a gap costs half a sweep
+			if err := q.sweepNonzero(ctx, list, first, end); err != nil {
+				return false, err
+			}
+			for _, j := range list {
+				q.r[j] = q.e.dot(j)
+			}
 		}
-		if small || sweep >= next {
-			next = 2 * sweep
-			exact, err := q.solveSupport(ctx, list)
-			if err != nil || exact {
+		small := q.gap(list, 0) <= tol
+		switch {
+		case small && (!exact || q.support() > maxExact):
+			return true, nil
+		case q.e == nil && (small || q.epochs >= next):
+			next = q.nextFactor()
+			solved, err := q.solveSupport(ctx, list)
+			if err != nil || solved {
 				return true, err
 			}
 			if small {
 				tries++
 			}
 		}
-		if sweep >= sweeps || tries == maxTries {
+		if q.epochs >= end || tries == maxTries {
 			return q.gap(list, 0) <= tol, nil
 		}
-		for moved, k := first, 0; k < 10 && sweep < min(sweeps, next) && moved > first/10; k++ {
-			if err := ctxerr.Check(ctx); err != nil {
+		if q.e == nil {
+			if err := q.sweepNonzero(ctx, list, first, min(end, next)); err != nil {
 				return false, err
 			}
-			moved = q.sweep(list, true)
-			sweep++
+		}
+	}
+}
+
+// nextFactor returns the epoch of the next factorization, after sweeps that take twice its time.
+func (q *quadratic) nextFactor() int {
+	k := q.support()
+	return q.epochs + slowSweeps + k*k/(32*len(q.w))
+}
+
+// sweepNonzero minimizes over the nonzero variables until a sweep reduces the objective by much less than
+// first, or until an epoch.
+func (q *quadratic) sweepNonzero(ctx context.Context, list []int, first float64, end int) error {
+	active, at := q.nonzero(list)
+	past := iterates{}
+	past.add(active, at)
+	for moved, k := first, 0; k < 10 && active.epochs < end && moved > first/10; k++ {
+		if err := ctxerr.Check(ctx); err != nil {
+			return err
+		}
+		moved = active.sweep(at, true)
+		past.add(active, at)
+	}
+	q.take(active, list)
+	return nil
+}
+
+// nonzero returns the problem of the nonzero listed variables, with their products close together, if
+// they are few, else q. at are its variables.
+func (q *quadratic) nonzero(list []int) (active *quadratic, at []int) {
+	k := q.support()
+	if q.e != nil || 5*k > 4*len(q.w) {
+		return q, list
+	}
+	active = &quadratic{yy: q.yy, l1: q.l1, l2: q.l2, epochs: q.epochs}
+	buffer := make([]float64, 0, k*k)
+	for _, j := range list {
+		if q.w[j] == 0 {
+			continue
+		}
+		row := len(buffer)
+		for _, i := range list {
+			if q.w[i] != 0 {
+				buffer = append(buffer, q.gram[j][i])
+			}
+		}
+		at = append(at, len(at))
+		active.gram, active.d = append(active.gram, buffer[row:]), append(active.d, q.d[j])
+		active.c, active.w, active.r = append(active.c, q.c[j]), append(active.w, q.w[j]), append(active.r, q.r[j])
+	}
+	return active, at
+}
+
+// take sets the nonzero listed variables to those of their problem.
+func (q *quadratic) take(active *quadratic, list []int) {
+	if active == q {
+		return
+	}
+	q.epochs = active.epochs
+	a := 0
+	for _, j := range list {
+		if old := q.w[j]; old != 0 {
+			if q.w[j] = active.w[a]; q.w[j] != old {
+				kern.Axpy(old-q.w[j], q.gram[j], q.r)
+			}
+			a++
 		}
 	}
 }
@@ -75,17 +150,23 @@ func (q *quadratic) descend(ctx context.Context, list []int, tol float64, sweeps
 func (q *quadratic) sweep(list []int, active bool) (moved float64) {
 	q.epochs++
 	for _, j := range list {
-		old, d := q.w[j], q.gram[j][j]
+		old, d := q.w[j], q.d[j]
 		if active && old == 0 || d == 0 {
 			continue
+		}
+		if q.e != nil {
+			q.r[j] = q.e.dot(j)
 		}
 		z, v := q.r[j]+d*old, 0.0
 		if shrunk := math.Abs(z) - q.l1; shrunk > 0 {
 			v = math.Copysign(shrunk, z) / (d + q.l2)
 		}
 		if v != old {
-			kern.Axpy(old-v, q.gram[j], q.r)
-			q.w[j] = v
+			if q.w[j] = v; q.e == nil {
+				kern.Axpy(old-v, q.gram[j], q.r)
+			} else {
+				q.e.add(j, old-v)
+			}
 			moved = max(moved, (d+q.l2)*(v-old)*(v-old))
 		}
 	}
@@ -108,7 +189,7 @@ func (q *quadratic) support() (count int) {
 func (q *quadratic) gap(list []int, top float64) float64 {
 	cw, rw, norm := 0.0, 0.0, 0.0
 	for _, j := range list {
-		if q.gram[j][j] == 0 {
+		if q.d[j] == 0 {
 			continue
 		}
 		w, r := q.w[j], q.r[j]-q.l2*q.w[j]
@@ -125,6 +206,14 @@ func (q *quadratic) gap(list []int, top float64) float64 {
 // objective returns the objective; variables that are not listed are 0.
 func (q *quadratic) objective(list []int) float64 {
 	sum := q.yy
+	if q.e != nil {
+		sum = q.e.squares()
+		for _, j := range list {
+			w := q.w[j]
+			sum += q.l2*w*w + 2*q.l1*math.Abs(w)
+		}
+		return sum / 2
+	}
 	for _, j := range list {
 		w := q.w[j]
 		sum += -(q.c[j]+q.r[j])*w + q.l2*w*w + 2*q.l1*math.Abs(w)
@@ -200,12 +289,13 @@ func (q *quadratic) minimum(ctx context.Context, at []int) (x []float64, ok bool
 		}
 	}
 	x, side := make([]float64, n), make([]float64, n)
+	whole := make([]float64, len(q.w))
 	for range 2 { // the second step refines the first
 		for a, j := range at {
-			side[a] = q.r[j] - q.l2*(q.w[j]+x[a]) - math.Copysign(q.l1, q.w[j])
-			for b, k := range at {
-				side[a] -= q.gram[j][k] * x[b]
-			}
+			whole[j] = x[a]
+		}
+		for a, j := range at {
+			side[a] = q.r[j] - q.l2*(q.w[j]+x[a]) - math.Copysign(q.l1, q.w[j]) - kern.Dot(q.gram[j], whole)
 		}
 		if err := kern.SolveCholesky(ctx, lower, kern.Column(side)); err != nil {
 			return nil, false, err
@@ -234,7 +324,7 @@ func (q *quadratic) optimal(list []int) bool {
 	for _, j := range list {
 		w, r := q.w[j], q.r[j]-q.l2*q.w[j]
 		switch {
-		case q.gram[j][j] == 0:
+		case q.d[j] == 0:
 		case w == 0 && math.Abs(r) > q.l1*(1+rounding),
 			w != 0 && math.Abs(r-math.Copysign(q.l1, w)) > rounding*max(q.l1, math.Abs(q.c[j])):
 			return false
