@@ -37,7 +37,7 @@ type Validation struct {
 
 // splitter returns the splitter of the rows of data.
 func (v Validation) splitter(machine estimator.Estimator, data datasets.Set) datasets.Splitter {
-	folds := cmp.Or(v.Folds, gridsearch.DefaultFolds)
+	folds := cmp.Or(v.Folds, 5)
 	switch {
 	case v.Splitter != nil:
 		return v.Splitter

@@ -112,24 +112,16 @@ type Result struct {
 	// without learned scales.
 	InputRelevance []Input
 
-	Tried        int        // number of evaluated candidates
-	Resumed      int        // number of these from the journal
-	Rows         int        // number of training rows of Model
-	LaterSeconds float64    // estimated time of Options.LaterFits
-	Seconds      float64    // total time
-	StopReason   StopReason // why the search ended
-	Warnings     []string
+	Tried        int     // number of evaluated candidates
+	Resumed      int     // number of these from the journal
+	Rows         int     // number of training rows of Model
+	LaterSeconds float64 // estimated time of Options.LaterFits
+	Seconds      float64 // total time
+	// StopReason is why the search ended: budget, if no further trial was expected to fit into it; converged, if more
+	// rows and wider maps did not improve the score; or stopped, by Options.Stop.
+	StopReason string
+	Warnings   []string
 }
-
-// StopReason is the reason why a search ended.
-type StopReason string
-
-// Values of [StopReason].
-const (
-	StoppedByBudget  StopReason = "budget"    // no further trial was expected to fit into the budget
-	StoppedConverged StopReason = "converged" // more rows and wider maps did not improve the score
-	StoppedByCaller  StopReason = "stopped"   // Options.Stop was closed
-)
 
 // Round is one of the rounds of a search.
 type Round struct {

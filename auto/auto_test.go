@@ -119,7 +119,7 @@ func timeless(r *auto.Result) string {
 		board[i].Seconds = 0
 	}
 	board.WriteCSV(&b)
-	b.WriteString(r.Pipeline.String() + string(r.StopReason) + r.Chosen.Parameters())
+	b.WriteString(r.Pipeline.String() + r.StopReason + r.Chosen.Parameters())
 	return b.String()
 }
 
@@ -203,7 +203,7 @@ func TestStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.StopReason != auto.StoppedByCaller || result.Tried >= 200 {
+		if result.StopReason != "stopped" || result.Tried >= 200 {
 			t.Errorf("ended by %s after %d candidates", result.StopReason, result.Tried)
 		}
 		if _, err := result.Model.Predict(context.Background(), data.X); err != nil {

@@ -87,7 +87,7 @@ func (r *run) roundsFrom(ctx context.Context, field []entrant, want level, round
 		r.last = at
 		next := r.promote(tried, round)
 		if r.converged(before, at, round) && len(next) <= len(tried) {
-			r.stopReason = StoppedConverged
+			r.stopReason = "converged"
 			return nil
 		}
 		want, field = r.above(at, round), next

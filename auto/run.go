@@ -50,7 +50,7 @@ type run struct {
 	closest          string         // model whose cost exceeds the limits least, and its excess
 	closestRatio     float64
 	reserve          float64 // estimated seconds of the final fit
-	stopReason       StopReason
+	stopReason       string
 	warnings         []string
 }
 
@@ -66,7 +66,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		Loop:   searchloop.New(o.Memory, estimator.FitBatch),
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), divided: map[int]*division{}},
 		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[string]any{}},
-		began: time.Now(), stopReason: StoppedByBudget, best: map[int]scored{}, seen: map[evaluation]bool{},
+		began: time.Now(), stopReason: "budget", best: map[int]scored{}, seen: map[evaluation]bool{},
 		costs: map[point]cost{}, correction: 1,
 	}
 	r.Workers, r.Stop, r.options.Memory = runtime.GOMAXPROCS(0), o.Stop, r.Memory
@@ -243,7 +243,7 @@ func (r *run) search(ctx context.Context) (err error) {
 	case r.incumbent == nil:
 		return ErrNoModel
 	case r.Stopped():
-		r.stopReason = StoppedByCaller
+		r.stopReason = "stopped"
 	}
 	return r.checkLimits(ctx)
 }

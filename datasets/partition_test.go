@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // The hash folds of a set agree with Of, and have random sizes: chi-squared with 6 degrees of
@@ -79,7 +80,7 @@ func TestPartition(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sourcetest.Equal(t, all, set.Select(rows))
+			settest.Equal(t, all, set.Select(rows))
 			if slices.ContainsFunc(blocks[:len(blocks)-1], func(b datasets.Set) bool { return b.Rows() != rowblock.Size }) {
 				t.Errorf("in steps of %d, blocks that are not full", step)
 			}

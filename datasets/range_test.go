@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // TestRange checks that a range has the rows of the set, whatever the blocks of the source, and
@@ -54,7 +55,7 @@ func TestRange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sourcetest.Equal(t, got, set.Slice(c.lo, hi))
+			settest.Equal(t, got, set.Slice(c.lo, hi))
 		}
 	}
 	r, _ := rowsource.Range(chunks{set, 300, 5000}, 100, 4000, 1500)

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 	"github.com/bochner-ml/bochner/matrices"
 )
 
@@ -112,7 +113,7 @@ func TestStack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sourcetest.Equal(t, stacked, set)
+		settest.Equal(t, stacked, set)
 		if X, ok := set.X.(*matrices.CSR); ok {
 			_, was := X.Shared()
 			if _, is := stacked.X.(*matrices.CSR).Shared(); is != was {
@@ -160,7 +161,7 @@ func TestSliceSelect(t *testing.T) {
 		rows[i] = 30 + i
 	}
 	for _, set := range sets(100) {
-		sourcetest.Equal(t, set.Slice(30, 70), set.Select(rows))
+		settest.Equal(t, set.Slice(30, 70), set.Select(rows))
 	}
 }
 

@@ -575,7 +575,7 @@ func refitChosen(ctx context.Context, data *loaded, found *auto.Result, o AutoOp
 	}
 	var model estimator.Predictor
 	err := errors.New("the search was stopped")
-	if found.StopReason != auto.StoppedByCaller {
+	if found.StopReason != "stopped" {
 		o.Progress.report("refit", 0, 0)
 		model, out.result.Rows.Fitted, err = refitAll(limited, data, found)
 	}
@@ -608,7 +608,7 @@ func refitAll(ctx context.Context, data *loaded, found *auto.Result) (estimator.
 func autoSummary(f *auto.Result, known []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{},
 		Mean: f.Chosen.Score - f.Optimism, StdError: f.Chosen.StdError, Optimism: f.Optimism,
-		Candidates: f.Tried, Resumed: f.Resumed, Ended: string(f.StopReason), Rounds: []result.AutoRound{}, Decided: known}
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.StopReason, Rounds: []result.AutoRound{}, Decided: known}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}

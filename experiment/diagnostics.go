@@ -303,7 +303,7 @@ func (e examination) shapley(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w; bochner explain samples them", err)
 	}
-	e.found.Shapley = result.NewShapley(values, 3, 15)
+	e.found.SummarizeShapley(values, 3, 15)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/experiment/internal/diagnostics"
@@ -60,8 +61,8 @@ type Model struct {
 	// Intervals are the prediction intervals of the model, if any.
 	Intervals *result.Uncertainty `json:"intervals,omitempty"`
 	// Threshold is the tuned decision threshold, if any.
-	Threshold *result.Threshold `json:"threshold,omitempty"`
-	Versions  result.Versions   `json:"versions"`
+	Threshold *meta.Cutoff    `json:"threshold,omitempty"`
+	Versions  result.Versions `json:"versions"`
 	// Precision is the precision of the features: float64 or float32.
 	Precision string `json:"precision"`
 	// KeptRows is the number of training rows in the model, SupportVectors whether these are the support vectors of a

@@ -114,7 +114,7 @@ func coverageWarnings(u *result.Uncertainty, v predictions.Verdict) []string {
 }
 
 // thresholdOf returns the decision threshold of a model, nil if it has none.
-func thresholdOf(m estimator.Predictor) *result.Threshold {
+func thresholdOf(m estimator.Predictor) *meta.Cutoff {
 	var decides *meta.FittedThreshold
 	if !estimator.As(m, &decides) {
 		return nil
@@ -123,8 +123,7 @@ func thresholdOf(m estimator.Predictor) *result.Threshold {
 	if !ok {
 		return nil
 	}
-	return &result.Threshold{Value: c.Value, Usual: c.Usual, Score: c.Score, Best: c.Best, AtUsual: c.AtUsual, At: c.At,
-		Scores: c.Scores}
+	return &c
 }
 
 // thresholdSpec returns the wrapper of a model that decides between its classes, nil if it has none.

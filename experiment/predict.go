@@ -42,8 +42,8 @@ func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (d
 	return done, err
 }
 
-// PredictFile is the function [Predict] to a file, written atomically. The file must not be an input. The extension .json implies
-// Options.JSON; extensions of other data formats are an error.
+// PredictFile is the function [Predict] to a file, written atomically. The file must not be an input. The extension
+// .json implies Options.JSON; extensions of other data formats are an error.
 func (o Options) PredictFile(ctx context.Context, model, data, out string) (done Predicted, err error) {
 	m, err := openModel(model)
 	if err != nil {

@@ -132,8 +132,8 @@ func readCandidates(path string, search *result.Search) error {
 	}
 	for _, row := range rows[1:] {
 		value := func(name string) float64 { return cell(row[head[name]]) }
-		c := result.CandidateResult{Candidate: result.Candidate{Params: map[string]any{}, Mean: value("mean"),
-			Std: value("std")}, Rank: int(value("rank")), Seconds: value("fit_seconds"), Failed: row[head["failed"]]}
+		c := result.Candidate{Params: map[string]any{}, Mean: value("mean"), Std: value("std"),
+			Rank: int(value("rank")), Seconds: value("fit_seconds"), Failed: row[head["failed"]]}
 		for k := 1; k < first; k++ {
 			c.Params[rows[0][k]] = row[k]
 			if whole, err := strconv.Atoi(row[k]); err == nil {

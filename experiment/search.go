@@ -30,8 +30,9 @@ func summary(found *gridsearch.Result) *result.Search {
 		out.Candidates = max(out.Candidates, len(round.Candidates))
 	}
 	for _, c := range found.Candidates {
-		out.All = append(out.All, result.CandidateResult{Candidate: candidate(c), Folds: c.Folds, Rank: c.Rank,
-			Seconds: c.Seconds, Failed: c.Failed})
+		one := candidate(c)
+		one.Folds, one.Rank, one.Seconds, one.Failed = c.Folds, c.Rank, c.Seconds, c.Failed
+		out.All = append(out.All, one)
 	}
 	return out
 }

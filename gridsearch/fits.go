@@ -22,9 +22,9 @@ func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, e
 	switch {
 	case splitter != nil:
 	case task == datasets.Classification, task == datasets.Anomaly && data.Y != nil:
-		splitter = datasets.StratifiedKFold{Folds: DefaultFolds}
+		splitter = datasets.StratifiedKFold{Folds: defaultFolds}
 	default:
-		splitter = datasets.KFold{Folds: DefaultFolds}
+		splitter = datasets.KFold{Folds: defaultFolds}
 	}
 	folds, err := splitter.Split(data)
 	if err != nil {

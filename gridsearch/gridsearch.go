@@ -50,8 +50,8 @@ const (
 	RefitNone Refit = "none"
 )
 
-// DefaultFolds is the number of folds of a search without a splitter.
-const DefaultFolds = 5
+// defaultFolds is the number of folds of a search without a splitter.
+const defaultFolds = 5
 
 // Search is the spec of a search over a grid. Use [NewSearch].
 //
@@ -61,7 +61,7 @@ type Search struct {
 	Estimator estimator.Estimator // the spec whose parameters are searched; not modified
 	Grid      []Axis              // without axes: cross-validation of the estimator only
 
-	// Splitter makes the folds. Nil means DefaultFolds folds in the order of the rows, stratified
+	// Splitter makes the folds. Nil means 5 folds in the order of the rows, stratified
 	// for classification and anomaly scores.
 	Splitter datasets.Splitter
 

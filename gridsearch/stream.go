@@ -15,7 +15,7 @@ import (
 
 // RunSource is Run for streamed rows: it makes several passes and stores no inputs, only the
 // targets and the predictions of the current candidates, 8 bytes per row and output. Folds are
-// those of a [datasets.HashKFold], which Splitter must be; nil means DefaultFolds folds.
+// those of a [datasets.HashKFold], which Splitter must be; nil means 5 folds.
 //
 // Candidates that learn by passes ([estimator.PassEstimator]) share each pass, as many as fit in
 // Memory, or half of the available memory. If a pass does not depend on earlier ones, its sums are
@@ -42,7 +42,7 @@ func (s Search) RunSource(ctx context.Context, src datasets.Source) (*Result, er
 func (s Search) hashFolds() datasets.HashKFold {
 	by, ok := s.Splitter.(datasets.HashKFold)
 	if !ok {
-		by.Folds = DefaultFolds
+		by.Folds = defaultFolds
 	}
 	return by
 }

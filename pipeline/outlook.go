@@ -255,7 +255,8 @@ func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	if len(names) == 0 || in.More || slices.Contains(names, d.Column) {
 		return f, false
 	}
-	f = param.FieldError{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Column, name, d.Reason), Hint: d.Hint}
+	f = param.FieldError{Hint: d.Hint,
+		Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Column, name, d.Reason)}
 	if near := suggest.Nearest(d.Column, names); near != "" && d.Hint == "" {
 		f.Hint = "did you mean " + near + "?"
 	}

@@ -239,7 +239,8 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 		near(t, estimator.NewLogistic(), data.Slice(0, 4000), data.Slice(6000, 12000), transformer.NewStandardize(), gamma)
 	})
 	t.Run("cpu_act", func(t *testing.T) {
-		data, err := arff.Options{Roles: datasets.Roles{Target: []string{"-1"}}}.ReadFile(ctx, golden.Path(t, "data", "cpu_act", "cpu_act.arff.gz"))
+		data, err := arff.Options{Roles: datasets.Roles{Target: []string{"-1"}}}.ReadFile(
+			ctx, golden.Path(t, "data", "cpu_act", "cpu_act.arff.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,8 @@ func TestFormats(t *testing.T) {
 	}
 	data, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"},
 		Task:    datasets.Regression,
-		Formats: map[string]datasets.Format{"ram": {Unit: "GB"}, "genres": {Delimiter: "|"}}}}.Read(t.Context(), strings.NewReader(rows))
+		Formats: map[string]datasets.Format{"ram": {Unit: "GB"}, "genres": {Delimiter: "|"}}}}.Read(
+		t.Context(), strings.NewReader(rows))
 	if err != nil {
 		t.Fatal(err)
 	}

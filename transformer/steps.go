@@ -22,7 +22,8 @@ func init() {
 		NewHash, &fittedHash{})
 	registry.Add("transformer", "tfidf", "weighted counts of the words, or n-grams, of texts",
 		NewTFIDF, &FittedTFIDF{})
-	registry.Add("transformer", "dense", "converts sparse rows to dense rows", func() Dense { return Dense{} }, &fittedDense{})
+	registry.Add("transformer", "dense", "converts sparse rows to dense rows",
+		func() Dense { return Dense{} }, &fittedDense{})
 	registry.Add("transformer", "rff", "random Fourier features of a shift-invariant kernel", NewRFF, &FittedRFF{})
 	registry.Add("transformer", "softmax_features", "positive random features of the softmax kernel, exp(γ·x'y)",
 		NewSoftmaxFeatures, &FittedSoftmaxFeatures{})

@@ -151,7 +151,8 @@ func counts(context.Context) (train, test datasets.Set, err error) {
 
 func abalone(ctx context.Context) (train, test datasets.Set, err error) {
 	all, err := arff.Options{Roles: datasets.Roles{
-		Target: []string{"Class_Rings"}, Task: datasets.Regression, Drop: []string{"Sex"}}}.ReadFile(ctx, data+"torgo_regression/abalone.arff.gz")
+		Target: []string{"Class_Rings"}, Task: datasets.Regression, Drop: []string{"Sex"}}}.ReadFile(
+		ctx, data+"torgo_regression/abalone.arff.gz")
 	if err != nil {
 		return train, test, err
 	}

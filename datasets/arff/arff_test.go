@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 	"github.com/bochner-ml/bochner/matrices"
 )
 
@@ -44,7 +45,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	nan := math.NaN()
-	sourcetest.Equal(t, set, datasets.Set{
+	settest.Equal(t, set, datasets.Set{
 		X: mat.NewDense(4, 4, []float64{1.5, 2, 0, 1, nan, nan, 1, nan, -1000, .5, 3, 2, 7, 8, 2, 0}),
 		Y: []float64{1, 0, 0, 1},
 	})
@@ -68,7 +69,7 @@ func TestSparse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, set, datasets.Set{
+	settest.Equal(t, set, datasets.Set{
 		X:       mat.NewDense(3, 3, []float64{1.5, 2, 0, 0, 0, 0, 0, math.NaN(), 0}),
 		Y:       []float64{1, 0, 0},
 		Weights: []float64{2.5, 1, .5},
@@ -114,7 +115,7 @@ func TestSparseRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 0}), Weights: []float64{4, 0, 12},
+	settest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 0}), Weights: []float64{4, 0, 12},
 		Groups: []int{1, 0, 1}})
 }
 
@@ -123,7 +124,7 @@ func TestWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Weights: []float64{3, 1, 0}})
+	settest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Weights: []float64{3, 1, 0}})
 }
 
 // TestBadInput compares the messages a user sees.
@@ -261,7 +262,7 @@ func FuzzRead(f *testing.F) {
 			if err != nil {
 				t.Fatalf("by its own schema: %v", err)
 			}
-			sourcetest.Equal(t, again, set)
+			settest.Equal(t, again, set)
 		}
 	})
 }
@@ -275,7 +276,8 @@ func ExampleOptions_Read() {
 sunny, 85, no
 rainy, ?, yes
 `)}}
-	set, err := arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files}.ReadFile(context.Background(), "play.arff")
+	set, err := arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files}.ReadFile(
+		context.Background(), "play.arff")
 	if err != nil {
 		fmt.Println(err)
 		return

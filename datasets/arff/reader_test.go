@@ -53,7 +53,8 @@ func TestReadFromReader(t *testing.T) {
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(ctx, iotest.OneByteReader(strings.NewReader(whole))))
+			got = shown(arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(
+				ctx, iotest.OneByteReader(strings.NewReader(whole))))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -67,17 +68,20 @@ func TestReadFromReader(t *testing.T) {
 // A failing reader, a nil reader and a canceled context are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(context.Background(), iotest.ErrReader(broken)); !errors.Is(err, broken) ||
+	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(
+		context.Background(), iotest.ErrReader(broken)); !errors.Is(err, broken) ||
 		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(context.Background(), nil); err == nil ||
+	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(
+		context.Background(), nil); err == nil ||
 		err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(ended, strings.NewReader("1")); !errors.Is(err, context.Canceled) {
+	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(
+		ended, strings.NewReader("1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

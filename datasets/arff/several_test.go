@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // TestSeveralFiles checks that the rows of several files equal those of one file with all rows and
@@ -62,7 +63,7 @@ func TestSeveralFiles(t *testing.T) {
 		if a, b := fmt.Sprint(got.Schema), fmt.Sprint(want.Schema); a != b {
 			t.Errorf("schema %s, want %s", a, b)
 		}
-		sourcetest.Equal(t, got, want)
+		settest.Equal(t, got, want)
 		sourcetest.Run(t, src)
 	}
 	for other, want := range map[string]string{

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 var ctx = context.Background()
@@ -96,14 +97,14 @@ func TestSameAsCSV(t *testing.T) {
 						want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 						t.Errorf("%s: rows left out: %v, want %v", what, a, b)
 					}
-					sourcetest.Equal(t, gather(t, got), gather(t, want))
+					settest.Equal(t, gather(t, got), gather(t, want))
 					schema, coded := want.Schema(), of
 					coded.Schema = &schema
 					again, err := arrow.Options{Roles: coded, FS: fsys}.Open(ctx, path)
 					if err != nil {
 						t.Fatal(what, err)
 					}
-					sourcetest.Equal(t, gather(t, again), sourcetest.GroupsByAppearance(gather(t, want)))
+					settest.Equal(t, gather(t, again), settest.GroupsByAppearance(gather(t, want)))
 					sourcetest.Run(t, got)
 				}
 			})
@@ -266,7 +267,7 @@ func TestCores(t *testing.T) {
 		if cores == 1 {
 			first = set
 		}
-		sourcetest.Equal(t, set, first)
+		settest.Equal(t, set, first)
 	}
 	whole := must(os.ReadFile("testdata/stream.arrows"))
 	for _, fsys := range []fs.FS{nil, pipe(whole)} {
@@ -335,7 +336,8 @@ func TestDamaged(t *testing.T) {
 		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
 			src, err := arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
 				Schema: &datasets.Schema{
-					Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}}.Open(ctx, "x")
+					Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}}.Open(
+				ctx, "x")
 			if err != nil {
 				continue
 			}
@@ -364,7 +366,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, got, want)
+	settest.Equal(t, got, want)
 	if _, err := o.Read(ctx, strings.NewReader("a,b")); err == nil ||
 		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
@@ -381,7 +383,8 @@ func TestColumnWithoutName(t *testing.T) {
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := (arrow.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(ctx, "testdata/nameless.arrow"); err == nil ||
+	if _, err := (arrow.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(
+		ctx, "testdata/nameless.arrow"); err == nil ||
 		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}

@@ -41,7 +41,8 @@ func ExampleOptions_OpenRecords() {
 	b.Field(0).(*array.Float64Builder).AppendValues([]float64{1, 2, 3}, nil)
 	b.Field(1).(*array.StringBuilder).AppendValues([]string{"no", "yes", "no"}, nil)
 
-	rows, err := arrow.Options{Roles: datasets.Roles{Target: []string{"y"}}}.OpenRecords(context.Background(), []aa.RecordBatch{b.NewRecordBatch()})
+	rows, err := arrow.Options{Roles: datasets.Roles{Target: []string{"y"}}}.OpenRecords(
+		context.Background(), []aa.RecordBatch{b.NewRecordBatch()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arrow"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // Batches in memory have the rows of a file with them.
@@ -39,7 +40,7 @@ func TestRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		sourcetest.Equal(t, got, want)
+		settest.Equal(t, got, want)
 		var batches []aa.RecordBatch
 		for r := stream(); r.Next(); {
 			r.RecordBatch().Retain()
@@ -52,7 +53,7 @@ func TestRecords(t *testing.T) {
 		if n, _ := src.Dims(); n != want.Rows() {
 			t.Errorf("%s: %d rows, want %d", name, n, want.Rows())
 		}
-		sourcetest.Equal(t, gather(t, src), want)
+		settest.Equal(t, gather(t, src), want)
 		sourcetest.Run(t, src)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 	"github.com/bochner-ml/bochner/internal/testing/golden"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 func read(text string, o csv.Options) (datasets.Set, error) {
@@ -95,7 +96,7 @@ func TestRead(t *testing.T) {
 				t.Errorf("columns %q, want %q", got, c.columns)
 			}
 			want := datasets.Set{X: mat.NewDense(set.Rows(), len(c.X)/set.Rows(), c.X), Y: c.Y}
-			sourcetest.Equal(t, set, want)
+			settest.Equal(t, set, want)
 		})
 	}
 }
@@ -118,7 +119,7 @@ func TestRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 7}),
+	settest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 7}),
 		Targets: mat.NewDense(3, 2, []float64{8, 7, 10, 9, 12, 11}), Weights: []float64{1, .5, 2}, Groups: []int{0, 1, 0}})
 }
 
@@ -140,7 +141,7 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(len(c.X)/2, 2, c.X), Y: c.Y})
+		settest.Equal(t, set, datasets.Set{X: mat.NewDense(len(c.X)/2, 2, c.X), Y: c.Y})
 	}
 	for _, c := range []struct{ text, want string }{
 		{"a,y\n1,no\n", `f.csv: missing column "b"`},
@@ -182,12 +183,12 @@ func TestEncodingsAndNotations(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", encoding, err)
 		}
-		sourcetest.Equal(t, got, want)
+		settest.Equal(t, got, want)
 		if encoding == "utf-16" {
 			if got, err = read(big.String(), o); err != nil {
 				t.Fatal(err)
 			}
-			sourcetest.Equal(t, got, want)
+			settest.Equal(t, got, want)
 		}
 	}
 }
@@ -211,7 +212,7 @@ func TestDropMissingTarget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sourcetest.Equal(t, got, want)
+		settest.Equal(t, got, want)
 		left := source.(rowsource.FilteredSource).SkippedRows()
 		if !slices.Equal(left, []int{0, 2, 4}) {
 			t.Errorf("left out are %v", left)
@@ -230,7 +231,7 @@ func TestDates(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := math.NaN()
-	sourcetest.Equal(t, set, datasets.Set{
+	settest.Equal(t, set, datasets.Set{
 		X: mat.NewDense(3, 4, []float64{1, 14, 2024, 5, 2, none, none, none, 3, 0, 1999, 5}),
 		Y: []float64{0.5, 1.5, 2.5},
 	})
@@ -246,7 +247,7 @@ func TestDates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, again, datasets.Set{X: mat.NewDense(1, 4, []float64{1, 14, 2024, 5})})
+	settest.Equal(t, again, datasets.Set{X: mat.NewDense(1, 4, []float64{1, 14, 2024, 5})})
 }
 
 // TestBadInput compares the messages a user sees.
@@ -512,7 +513,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, again, set)
+	settest.Equal(t, again, set)
 	b.Reset()
 	several := datasets.Set{X: mat.NewDense(1, 1, []float64{1}), Targets: mat.NewDense(1, 2, []float64{2, 3})}
 	if err := csv.Write(&b, several); err != nil || b.String() != "x0,target0,target1\n1,2,3\n" {
@@ -660,7 +661,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("by its own schema: %v", err)
 		}
-		sourcetest.Equal(t, again, set)
+		settest.Equal(t, again, set)
 	})
 }
 

@@ -111,7 +111,8 @@ func column(s datasets.Set, j int) []string {
 func TestWrongUnit(t *testing.T) {
 	for _, value := range []string{"8 MB", "8", "GB", "about 8 GB"} {
 		_, err := csv.Options{Roles: datasets.Roles{
-			Target: []string{"y"}, Formats: map[string]datasets.Format{"ram": {Unit: "GB"}}}}.Read(t.Context(), strings.NewReader("ram,y\n4 GB,1\n"+value+",2\n"))
+			Target: []string{"y"}, Formats: map[string]datasets.Format{"ram": {Unit: "GB"}}}}.Read(
+			t.Context(), strings.NewReader("ram,y\n4 GB,1\n"+value+",2\n"))
 		want := "input:3: column ram: must be a number with the unit GB, such as 8 GB, got \"" + value + "\""
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // parts writes rows into one file and, cut anywhere and with columns in any order, into several.
@@ -140,7 +141,7 @@ func sameSource(t *testing.T, got, want datasets.Source) {
 			t.Fatal(err)
 		}
 	}
-	sourcetest.Equal(t, sets[0], sets[1])
+	settest.Equal(t, sets[0], sets[1])
 	if !slices.Equal(sizes[0], sizes[1]) {
 		t.Fatalf("blocks of %d rows, want %d", sizes[0], sizes[1])
 	}
@@ -160,7 +161,8 @@ func TestSeveralFilesConformance(t *testing.T) {
 			(k+1)*len(p.rows)/7, rng.Perm(len(p.header))))
 	}
 	src, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"},
-		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}}.Open(context.Background(), paths[0], paths[1:]...)
+		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}}.Open(
+		context.Background(), paths[0], paths[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}

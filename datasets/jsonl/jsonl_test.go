@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/jsonl"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 var ctx = context.Background()
@@ -134,7 +135,7 @@ func TestSameAsCSV(t *testing.T) {
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 				t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 			}
-			sourcetest.Equal(t, gather(t, got), gather(t, want))
+			settest.Equal(t, gather(t, got), gather(t, want))
 			schema := want.Schema()
 			coded := roles
 			coded.Schema = &schema
@@ -142,7 +143,7 @@ func TestSameAsCSV(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			sourcetest.Equal(t, gather(t, again), sourcetest.GroupsByAppearance(gather(t, want)))
+			settest.Equal(t, gather(t, again), settest.GroupsByAppearance(gather(t, want)))
 		}
 	}
 }
@@ -325,7 +326,7 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, plain, unpacked)
+	settest.Equal(t, plain, unpacked)
 	src, err := o.Open(ctx, "plain.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 var ctx = context.Background()
@@ -65,7 +66,7 @@ func TestSameAsCSV(t *testing.T) {
 				want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
-			sourcetest.Equal(t, gather(t, got), gather(t, want))
+			settest.Equal(t, gather(t, got), gather(t, want))
 			// With the schema inferred from either file, the other one has the same codes.
 			schema := want.Schema()
 			roles.Schema = &schema
@@ -73,7 +74,7 @@ func TestSameAsCSV(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sourcetest.Equal(t, gather(t, again), sourcetest.GroupsByAppearance(gather(t, want)))
+			settest.Equal(t, gather(t, again), settest.GroupsByAppearance(gather(t, want)))
 			sourcetest.Run(t, got)
 			sourcetest.Run(t, again)
 		})
@@ -120,7 +121,7 @@ func TestLayouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sourcetest.Equal(t, gather(t, src), plain)
+		settest.Equal(t, gather(t, src), plain)
 		sourcetest.Run(t, src)
 	}
 	one, err := npy.Options{}.ReadFile(ctx, "testdata/one.npy")
@@ -154,7 +155,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("%d weights, %d targets", len(set.Weights), len(set.Y))
 	}
 	plain.Y, plain.Weights = set.Y, set.Weights
-	sourcetest.Equal(t, set, plain)
+	settest.Equal(t, set, plain)
 	sourcetest.Run(t, src)
 	packed, err := npy.Options{Roles: datasets.Roles{Target: []string{"y"},
 		Drop: []string{"x0", "x1", "x2"}}}.ReadFile(ctx, "testdata/packed.npz")
@@ -411,7 +412,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, got, want)
+	settest.Equal(t, got, want)
 	if _, err := o.Read(ctx, strings.NewReader("a,b")); err == nil ||
 		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // fields writes an array of fields in version 1 of the format.
@@ -63,7 +64,7 @@ func TestSeveralFiles(t *testing.T) {
 				want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
-			sourcetest.Equal(t, gather(t, got), gather(t, want))
+			settest.Equal(t, gather(t, got), gather(t, want))
 			sourcetest.Run(t, got)
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 var ctx = context.Background()
@@ -81,7 +82,7 @@ func TestSameAsCSV(t *testing.T) {
 					want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 					t.Errorf("rows left out: %v, want %v", a, b)
 				}
-				sourcetest.Equal(t, gather(t, got), gather(t, want))
+				settest.Equal(t, gather(t, got), gather(t, want))
 				schema := want.Schema()
 				of.Schema = &schema
 				of.Drop = have(of.Drop)
@@ -89,7 +90,7 @@ func TestSameAsCSV(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				sourcetest.Equal(t, gather(t, again), sourcetest.GroupsByAppearance(gather(t, want)))
+				settest.Equal(t, gather(t, again), settest.GroupsByAppearance(gather(t, want)))
 				sourcetest.Run(t, got)
 			})
 		}
@@ -178,7 +179,8 @@ func TestPushdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}}.ReadFile(ctx, "testdata/plain.parquet")
+	full, err := parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}}.ReadFile(
+		ctx, "testdata/plain.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func TestWithoutInputs(t *testing.T) {
 	}
 	want, got := gather(t, src), gather(t, rowsource.DropInputs(src))
 	want.X = mat.NewDense(want.Rows(), want.Cols(), nil)
-	sourcetest.Equal(t, got, want)
+	settest.Equal(t, got, want)
 	if n, d := rowsource.DropInputs(src).Dims(); n != want.Rows() || d != want.Cols() {
 		t.Errorf("%d×%d, want %d×%d", n, d, want.Rows(), want.Cols())
 	}
@@ -227,7 +229,7 @@ func TestCores(t *testing.T) {
 		if cores == 1 {
 			first = set
 		}
-		sourcetest.Equal(t, set, first)
+		settest.Equal(t, set, first)
 	}
 	if err := canceltest.Check(func(ctx context.Context) (bool, error) {
 		src, err := (parquet.Options{Roles: roles(nil)}).Open(ctx, "testdata/zstd.parquet")
@@ -291,7 +293,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, got, want)
+	settest.Equal(t, got, want)
 	if _, err := o.Read(ctx, strings.NewReader("a,b")); err == nil ||
 		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
@@ -308,7 +310,8 @@ func TestColumnWithoutName(t *testing.T) {
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := (parquet.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(ctx, "testdata/nameless.parquet"); err == nil ||
+	if _, err := (parquet.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(
+		ctx, "testdata/nameless.parquet"); err == nil ||
 		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}

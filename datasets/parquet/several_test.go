@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // TestSeveralFiles checks that the rows of several files with different compression equal those of
@@ -22,7 +23,8 @@ func TestSeveralFiles(t *testing.T) {
 			Drop: []string{"sold", "seen", "zoned"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			got, err := parquet.Options{Roles: roles}.Open(ctx, "testdata/plain.parquet", "testdata/zstd.parquet", "testdata/gzip.parquet")
+			got, err := parquet.Options{Roles: roles}.Open(
+				ctx, "testdata/plain.parquet", "testdata/zstd.parquet", "testdata/gzip.parquet")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +39,7 @@ func TestSeveralFiles(t *testing.T) {
 				want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
-			sourcetest.Equal(t, gather(t, got), gather(t, want))
+			settest.Equal(t, gather(t, got), gather(t, want))
 			sourcetest.Run(t, got)
 		})
 	}

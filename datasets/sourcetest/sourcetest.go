@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/testing/panictest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 // check is one property of every source, of which all are the rows.
@@ -62,12 +63,12 @@ func testSize(t testing.TB, src datasets.Source, all datasets.Set) {
 
 // testSecondPass checks that a second pass reads the same rows as the first.
 func testSecondPass(t testing.TB, src datasets.Source, all datasets.Set) {
-	Equal(t, gather(t, src), all)
+	settest.Equal(t, gather(t, src), all)
 }
 
 // testPrefetch checks that a consumer may read blocks ahead.
 func testPrefetch(t testing.TB, src datasets.Source, all datasets.Set) {
-	Equal(t, gather(t, rowsource.Prefetch(src)), all)
+	settest.Equal(t, gather(t, rowsource.Prefetch(src)), all)
 }
 
 // testConcurrent checks that passes may overlap.
@@ -79,7 +80,7 @@ func testConcurrent(t testing.TB, src datasets.Source, all datasets.Set) {
 				t.Error("a second reader changed the first one's block")
 			}
 		}()
-		Equal(t, gather(t, src), all)
+		settest.Equal(t, gather(t, src), all)
 		return errStop
 	})
 	if err != errStop {
@@ -153,7 +154,7 @@ func testSubset(t testing.TB, src datasets.Source, all datasets.Set) {
 		t.Fatal(err)
 	}
 	want := all.Select(rows)
-	Equal(t, gather(t, sub), want)
+	settest.Equal(t, gather(t, sub), want)
 	if a, b := blocks(t, sub), blocks(t, want.Source()); !slices.Equal(a, b) {
 		t.Errorf("blocks of %d rows, those of the same rows in memory have %d", a, b)
 	}
@@ -181,48 +182,4 @@ func blocks(t testing.TB, src datasets.Source) []int {
 		t.Fatal(err)
 	}
 	return sizes
-}
-
-// GroupsByAppearance returns the set with its groups numbered in order of their first appearance, as
-// readers number them that are given a schema.
-func GroupsByAppearance(data datasets.Set) datasets.Set {
-	numbers := map[int]int{}
-	groups := make([]int, len(data.Groups))
-	for i, g := range data.Groups {
-		if _, ok := numbers[g]; !ok {
-			numbers[g] = len(numbers)
-		}
-		groups[i] = numbers[g]
-	}
-	if data.Groups != nil {
-		data.Groups = groups
-	}
-	return data
-}
-
-// Equal fails the test where got and want differ in a bit; a missing value equals another.
-func Equal(t testing.TB, got, want datasets.Set) {
-	t.Helper()
-	if got.Rows() != want.Rows() || got.Cols() != want.Cols() {
-		t.Fatalf("%d×%d, want %d×%d", got.Rows(), got.Cols(), want.Rows(), want.Cols())
-	}
-	for i := range want.Rows() {
-		for j := range want.Cols() {
-			if a, b := got.X.At(i, j), want.X.At(i, j); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
-				t.Fatalf("row %d, column %s: %v, want %v", i, want.Schema.Name(j), a, b)
-			}
-		}
-	}
-	if !slices.Equal(got.Y, want.Y) || !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Groups, want.Groups) {
-		t.Fatal("targets, weights or groups differ")
-	}
-	if !slices.EqualFunc(got.Passthrough, want.Passthrough, slices.Equal) {
-		t.Fatal("kept columns differ")
-	}
-	if (got.Targets == nil) != (want.Targets == nil) {
-		t.Fatal("one has several targets")
-	}
-	if want.Targets != nil && !slices.Equal(got.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data) {
-		t.Fatal("targets differ")
-	}
 }

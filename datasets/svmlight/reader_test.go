@@ -52,7 +52,8 @@ func TestReadFromReader(t *testing.T) {
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(svmlight.Options{Task: datasets.Classification}.Read(ctx, iotest.OneByteReader(strings.NewReader(whole))))
+			got = shown(svmlight.Options{Task: datasets.Classification}.Read(
+				ctx, iotest.OneByteReader(strings.NewReader(whole))))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -66,7 +67,8 @@ func TestReadFromReader(t *testing.T) {
 // A failing reader, a nil reader and a canceled context are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := (svmlight.Options{Task: datasets.Classification}).Read(context.Background(), iotest.ErrReader(broken)); !errors.Is(err, broken) ||
+	if _, err := (svmlight.Options{Task: datasets.Classification}).Read(
+		context.Background(), iotest.ErrReader(broken)); !errors.Is(err, broken) ||
 		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
@@ -76,7 +78,8 @@ func TestReadFromBadReader(t *testing.T) {
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := (svmlight.Options{Task: datasets.Classification}).Read(ended, strings.NewReader("1")); !errors.Is(err, context.Canceled) {
+	if _, err := (svmlight.Options{Task: datasets.Classification}).Read(
+		ended, strings.NewReader("1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 func write(t *testing.T, name, text string) {
@@ -59,7 +60,7 @@ func TestSeveralFiles(t *testing.T) {
 	if a, b := fmt.Sprint(src.Schema()), fmt.Sprint(want.Schema); a != b {
 		t.Errorf("schema %s, want %s", a, b)
 	}
-	sourcetest.Equal(t, got, want)
+	settest.Equal(t, got, want)
 	sourcetest.Run(t, src)
 }
 

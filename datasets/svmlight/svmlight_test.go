@@ -71,7 +71,8 @@ func TestA9A(t *testing.T) {
 		rows, nnz int
 		positive  int
 	}{{"a9a.gz", 32561, 451592, 7841}, {"a9a.t.gz", 16281, 225731, 3846}} {
-		set, err := svmlight.Options{Width: 123, Task: datasets.Classification}.ReadFile(context.Background(), golden.Path(t, "data/a9a", c.file))
+		set, err := svmlight.Options{Width: 123, Task: datasets.Classification}.ReadFile(
+			context.Background(), golden.Path(t, "data/a9a", c.file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +281,8 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 		{"wrong.svm", true, "", `wrong.svm:2: column 2: "x" is not a number`},
 		{"none.svm", true, "", "none.svm: no rows"},
 	} {
-		src, err := svmlight.Options{Width: 2, Schema: &schema, Unlabeled: test.unlabeled, FS: files}.Open(context.Background(), test.file)
+		src, err := svmlight.Options{Width: 2, Schema: &schema, Unlabeled: test.unlabeled, FS: files}.Open(
+			context.Background(), test.file)
 		if err != nil {
 			t.Errorf("%s is read already: %v", test.file, err)
 			continue

@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/distributed/internal/postgrestest"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/testing/canceltest"
+	"github.com/bochner-ml/bochner/internal/testing/settest"
 )
 
 var ctx = context.Background()
@@ -146,7 +147,7 @@ func TestSameAsCSV(t *testing.T) {
 				if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 				}
-				sourcetest.Equal(t, gather(t, got), gather(t, want))
+				settest.Equal(t, gather(t, got), gather(t, want))
 				if a, b := got.(rowsource.FilteredSource).SkippedRows(),
 					want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: rows left out: %v, want %v", what, a, b)
@@ -157,7 +158,7 @@ func TestSameAsCSV(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
-				sourcetest.Equal(t, gather(t, again), sourcetest.GroupsByAppearance(gather(t, want)))
+				settest.Equal(t, gather(t, again), settest.GroupsByAppearance(gather(t, want)))
 				if what == "all" {
 					sourcetest.Run(t, got)
 				}
@@ -180,7 +181,7 @@ func TestSameAsCSV(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sourcetest.Equal(t, gather(t, parts), whole)
+			settest.Equal(t, gather(t, parts), whole)
 		})
 	}
 }
@@ -268,7 +269,8 @@ func TestErrors(t *testing.T) {
 				t.Error(err)
 			}
 			err := canceltest.Check(func(ctx context.Context) (bool, error) {
-				set, err := sql.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(ctx, db, "select area, y from flats order by id", nil)
+				set, err := sql.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(
+					ctx, db, "select area, y from flats order by id", nil)
 				return set.Rows() > 0, err
 			})
 			if err != nil {
@@ -287,7 +289,8 @@ func TestErrors(t *testing.T) {
 		err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; exclude it with data.drop (Roles.Drop in Go)` {
 		t.Error(err)
 	}
-	if set, err := (sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}).Read(ctx, db, "select * from odd where a < 3", nil); err != nil || set.Rows() != 2 {
+	if set, err := (sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}).Read(
+		ctx, db, "select * from odd where a < 3", nil); err != nil || set.Rows() != 2 {
 		t.Error(set, err)
 	}
 }
@@ -331,7 +334,7 @@ func TestChanges(t *testing.T) {
 		}
 		first := gather(t, src)
 		do(t, db, "delete from flats where id = 4")
-		sourcetest.Equal(t, gather(t, src), first)
+		settest.Equal(t, gather(t, src), first)
 		if first.Rows() != 100 {
 			t.Errorf("%d rows", first.Rows())
 		}

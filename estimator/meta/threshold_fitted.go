@@ -16,14 +16,13 @@ import (
 
 // Cutoff is the threshold of a [Threshold] with the scores of other thresholds on out-of-fold rows.
 type Cutoff struct {
-	Value   float64 // larger scores are of the second class
-	Usual   float64 // default threshold of the model: ½ of probabilities, 0 of scores
-	Score   string  // metric, or "cost"
-	Best    float64 // at Value
-	AtUsual float64 // at Usual
-
-	// At contains compared thresholds, ascending, at most 100; Scores contains their scores.
-	At, Scores []float64
+	Value   float64   `json:"value"`    // larger scores are of the second class
+	Usual   float64   `json:"usual"`    // default threshold of the model: ½ of probabilities, 0 of scores
+	Score   string    `json:"score"`    // metric, or "cost"
+	Best    float64   `json:"best"`     // at Value
+	AtUsual float64   `json:"at_usual"` // at Usual
+	At      []float64 `json:"at"`       // compared thresholds, ascending, at most 100
+	Scores  []float64 `json:"scores"`   // at the thresholds At
 }
 
 // decision is the decision rule of a classifier.

@@ -116,7 +116,8 @@ func TestPart(t *testing.T) {
 func honest(t *testing.T, name string, wrong int, jobs *int) method {
 	return method{name, name + " 1", func(ctx context.Context, j job) (string, costs, error) {
 		*jobs++
-		test, err := csv.Options{Roles: datasets.Roles{Target: []string{j.Target}}}.ReadFile(ctx, filepath.Join(j.folder, "test.csv"))
+		test, err := csv.Options{Roles: datasets.Roles{Target: []string{j.Target}}}.ReadFile(
+			ctx, filepath.Join(j.folder, "test.csv"))
 		if err != nil {
 			return "", costs{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
@@ -282,7 +283,7 @@ func showThreshold(out io.Writer, r result.Result) {
 }
 
 // cutoff describes the decision threshold and its score.
-func cutoff(c result.Threshold) string {
+func cutoff(c meta.Cutoff) string {
 	return fmt.Sprintf("%s by %s: %s out of fold, %s at %s", formatScore(c.Value), c.Score, formatScore(c.Best),
 		formatScore(c.AtUsual), formatScore(c.Usual))
 }

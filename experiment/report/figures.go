@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/codec/svg"
@@ -71,7 +72,7 @@ func rocPlot(title, x, y string, list []result.Curve, diagonal bool) template.HT
 	return trustedSVG(p.SVG())
 }
 
-func thresholdPlot(t result.Threshold) template.HTML {
+func thresholdPlot(t meta.Cutoff) template.HTML {
 	p := svg.Plot{Title: "Threshold", X: svg.Axis{Name: "decision threshold"}, Y: svg.Axis{Name: metricLabel(t.Score)}}
 	low, high := slices.Min(t.Scores), slices.Max(t.Scores)
 	p.Series = []svg.Series{
@@ -279,7 +280,7 @@ func comparison(score string) func(a, b float64) bool {
 }
 
 // bestByValue returns the best candidate for each value of a parameter.
-func bestByValue(f *result.Search, axis string) (values []any, top []result.CandidateResult) {
+func bestByValue(f *result.Search, axis string) (values []any, top []result.Candidate) {
 	wins := comparison(f.Score)
 	for _, c := range f.All {
 		if c.Failed != "" {

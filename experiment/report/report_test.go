@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
@@ -39,7 +40,7 @@ func full() result.Result {
 		PrecisionRecall: []result.Curve{{Class: nasty, X: shares, Y: shares, Area: 0.5}},
 		Calibration: []result.Calibration{{Class: nasty, Predicted: shares, Observed: shares,
 			Rows: []float64{10, 20, 70}}},
-		Threshold: &result.Threshold{Value: 0.3, Score: "f1", At: shares, Scores: shares},
+		Threshold: &meta.Cutoff{Value: 0.3, Score: "f1", At: shares, Scores: shares},
 		Errors: []result.Errors{{Target: nasty, Quantiles: []struct {
 			Share float64 `json:"share"`
 			Error float64 `json:"error"`
@@ -51,7 +52,6 @@ func full() result.Result {
 			Inputs: []inspection.Importance{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
 		Effects: []inspection.Effect{{Input: nasty, Class: "no", Output: "probability", Values: shares, Mean: shares},
 			{Input: "kind", Output: "probability", Categories: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
-		Shapley: result.NewShapley(explained(nasty), 2, 15),
 		ANOVA: &inspection.ANOVA{Inputs: []string{nasty, "b"}, Outputs: []inspection.OutputVariance{{Name: nasty, Total: 4,
 			Inputs: []float64{1, 2}, Pairs: [][]float64{{0, 0.5}, {0.5, 0}}}}},
 		Relevance: []result.Relevance{{Step: "ard", Inputs: []struct {
@@ -67,10 +67,11 @@ func full() result.Result {
 	r.Search = &result.Search{Candidates: 4, Folds: 2, Fits: 8, Score: "accuracy", OnGridEdge: []string{"rff.gamma"},
 		Shared: []string{"projection"},
 		Best:   result.Candidate{Params: map[string]any{"rff.gamma": 0.1, "rff.features": 200}, Mean: 0.9, Std: 0.01}}
+	r.SummarizeShapley(explained(nasty), 2, 15)
 	for i, gamma := range []float64{0.1, 1} {
 		for k, features := range []int{100, 200} {
-			c := result.CandidateResult{Candidate: result.Candidate{Params: map[string]any{"rff.gamma": gamma,
-				"rff.features": features}, Mean: 0.8 + 0.05*float64(k), Std: 0.01}, Folds: []float64{0.8, 0.9}, Rank: 4 - 2*i - k}
+			c := result.Candidate{Params: map[string]any{"rff.gamma": gamma,
+				"rff.features": features}, Mean: 0.8 + 0.05*float64(k), Std: 0.01, Folds: []float64{0.8, 0.9}, Rank: 4 - 2*i - k}
 			if gamma == 1 && features == 100 {
 				c.Mean, c.Std, c.Failed = math.NaN(), math.NaN(), nasty
 			}

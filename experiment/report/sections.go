@@ -439,24 +439,24 @@ func searchSection(r result.Result) (s section) {
 }
 
 // topCandidates returns the best n candidates.
-func topCandidates(all []result.CandidateResult, n int) []result.CandidateResult {
-	var list []result.CandidateResult
+func topCandidates(all []result.Candidate, n int) []result.Candidate {
+	var list []result.Candidate
 	for _, c := range all {
 		if c.Failed == "" {
 			list = append(list, c)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b result.CandidateResult) int { return a.Rank - b.Rank })
+	slices.SortStableFunc(list, func(a, b result.Candidate) int { return a.Rank - b.Rank })
 	return list[:min(len(list), n)]
 }
 
 // variedParams returns the parameters that differ between candidates.
-func variedParams(all []result.CandidateResult) (out []string) {
+func variedParams(all []result.Candidate) (out []string) {
 	if len(all) == 0 {
 		return nil
 	}
 	for _, path := range slices.Sorted(maps.Keys(all[0].Params)) {
-		if slices.ContainsFunc(all, func(c result.CandidateResult) bool {
+		if slices.ContainsFunc(all, func(c result.Candidate) bool {
 			return formatValue(c.Params[path]) != formatValue(all[0].Params[path])
 		}) {
 			out = append(out, path)

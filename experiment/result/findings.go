@@ -1,6 +1,9 @@
 package result
 
 import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/rows/profile"
 )
@@ -19,7 +22,7 @@ type Findings struct {
 	ROC             []Curve       `json:"roc,omitempty"`
 	PrecisionRecall []Curve       `json:"precision_recall,omitempty"`
 	Calibration     []Calibration `json:"calibration,omitempty"`
-	Threshold       *Threshold    `json:"threshold,omitempty"`
+	Threshold       *meta.Cutoff  `json:"threshold,omitempty"`
 
 	Errors   []Errors             `json:"errors,omitempty"` // of a regression, one per target
 	Counts   *Counts              `json:"counts,omitempty"` // of a target of counts with positive predictions
@@ -77,17 +80,6 @@ type Calibration struct {
 	Observed  []float64 `json:"observed"`  // fraction of rows of the class
 	Rows      []float64 `json:"rows"`
 	Error     float64   `json:"error"` // expected calibration error
-}
-
-// Threshold is a tuned decision threshold, with the scores of alternatives on out-of-fold rows.
-type Threshold struct {
-	Value   float64   `json:"value"`
-	Usual   float64   `json:"usual"`    // default: ½ for probabilities, 0 for scores
-	Score   string    `json:"score"`    // metric, or "cost"
-	Best    float64   `json:"best"`     // score at Value
-	AtUsual float64   `json:"at_usual"` // score at Usual
-	At      []float64 `json:"at"`
-	Scores  []float64 `json:"scores"` // at the thresholds At
 }
 
 // Errors are the statistics of the errors of a target, prediction minus true value.
@@ -168,35 +160,32 @@ func (r Relevance) Unused() (n int) {
 
 // Shapley summarizes the Shapley values of evenly spaced rows.
 type Shapley struct {
-	Rows    int             `json:"rows"`
-	Outputs []ShapleyOutput `json:"outputs"`
+	Rows int `json:"rows"`
+	// Outputs have the mean absolute value of each input, in descending order.
+	Outputs []struct {
+		Name   string `json:"name,omitempty"` // class or target
+		Inputs []struct {
+			Name string  `json:"name"`
+			Mean float64 `json:"mean"`
+		} `json:"inputs"`
+	} `json:"outputs"`
 	// Sample has the values of the first outputs and of the most important inputs, for plots.
 	Sample inspection.ShapleyValues `json:"sample"`
 }
 
-// ShapleyOutput contains the mean absolute Shapley value of each input for one output, in descending order.
-type ShapleyOutput struct {
-	Name   string `json:"name,omitempty"` // class or target
-	Inputs []struct {
-		Name string  `json:"name"`
-		Mean float64 `json:"mean"`
-	} `json:"inputs"`
-}
-
-// NewShapley summarizes values: plots show the given number of outputs and inputs.
-func NewShapley(values inspection.ShapleyValues, maxOutputs, maxInputs int) *Shapley {
+// SummarizeShapley sets Shapley to the summary of values: plots show the given number of outputs and inputs.
+func (f *Findings) SummarizeShapley(values inspection.ShapleyValues, maxOutputs, maxInputs int) {
 	out, shown := &Shapley{}, make([]float64, len(values.Inputs))
+	out.Outputs = slices.Grow(out.Outputs, len(values.Outputs))[:len(values.Outputs)]
 	var outputs []int
 	for q, o := range values.Outputs {
 		out.Rows = len(o.Values)
-		one, mean := ShapleyOutput{Name: o.Name}, o.MeanAbs()
-		for _, j := range o.Top() {
-			one.Inputs = append(one.Inputs, struct {
-				Name string  `json:"name"`
-				Mean float64 `json:"mean"`
-			}{values.Inputs[j], mean[j]})
+		one, mean, top := &out.Outputs[q], o.MeanAbs(), o.Top()
+		one.Name = o.Name
+		one.Inputs = slices.Grow(one.Inputs, len(top))[:len(top)]
+		for k, j := range top {
+			one.Inputs[k].Name, one.Inputs[k].Mean = values.Inputs[j], mean[j]
 		}
-		out.Outputs = append(out.Outputs, one)
 		if q < maxOutputs {
 			outputs = append(outputs, q)
 			for j, v := range mean {
@@ -206,5 +195,5 @@ func NewShapley(values inspection.ShapleyValues, maxOutputs, maxInputs int) *Sha
 	}
 	top := inspection.ShapleyOutput{Values: [][]float64{shown}}.Top()
 	out.Sample = values.Select(outputs, top[:min(len(top), maxInputs)])
-	return out
+	f.Shapley = out
 }

@@ -97,7 +97,7 @@ type Search struct {
 	Rounds     []Round   `json:"rounds,omitempty"`    // of successive halving
 
 	// All are the candidates, the rows of cv_results.csv.
-	All []CandidateResult `json:"-"`
+	All []Candidate `json:"-"`
 }
 
 // Round is one round of successive halving.
@@ -112,15 +112,12 @@ type Candidate struct {
 	Params map[string]any `json:"params"`
 	Mean   float64        `json:"mean"`
 	Std    float64        `json:"std"`
-}
 
-// CandidateResult is a row of cv_results.csv.
-type CandidateResult struct {
-	Candidate
-	Folds   []float64 // scores, NaN where a fold has none
-	Rank    int       // 1 for the best mean
-	Seconds float64   // mean time of a fit
-	Failed  string    // reason for a missing score
+	// Columns of cv_results.csv, set in Search.All.
+	Folds   []float64 `json:"-"` // scores, NaN where a fold has none
+	Rank    int       `json:"-"` // 1 for the best mean
+	Seconds float64   `json:"-"` // mean time of a fit
+	Failed  string    `json:"-"` // reason for a missing score
 }
 
 // Seconds is the wall time of each phase.

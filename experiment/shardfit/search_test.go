@@ -81,7 +81,7 @@ func reported(t *testing.T, r result.Result) string {
 	t.Helper()
 	r.Seconds, r.Memory, r.Files, r.Spec = result.Seconds{}, 0, nil, ""
 	s := *r.Search
-	s.All = append([]result.CandidateResult{}, s.All...)
+	s.All = append([]result.Candidate{}, s.All...)
 	for k := range s.All {
 		s.All[k].Seconds = 0
 	}

@@ -110,8 +110,9 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 		}
 	}
 	if spec.Data.SQL.Given() && o.Data == "" {
-		return nil, param.FieldErrors{spec.Locate("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded",
-			Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
+		return nil, param.FieldErrors{spec.Locate("data.sql", param.FieldError{
+			Problem: "the rows of a query cannot be sharded",
+			Hint:    "pipe a query for each shard as CSV into bochner shard fit --data -"})}
 	}
 	if s.pass == 0 {
 		return s, inspectColumns(ctx, s, o)
