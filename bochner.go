@@ -66,7 +66,7 @@ import (
 //
 //	import _ "github.com/bochner-ml/bochner/datasets/parquet"
 //
-// Use csv.Open and its counterparts for reading options and for files larger than memory.
+// Use csv.Options.Open and its counterparts for reading options and for files larger than memory.
 func Load(ctx context.Context, path, target string) (datasets.Set, error) {
 	return reader.Read(ctx, path, target)
 }

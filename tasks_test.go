@@ -111,7 +111,7 @@ func Example_validation() {
 	check(err)
 	curve, err := bochner.LearningCurve(ctx, machine, flats, bochner.Validation{Score: "r2"})
 	check(err)
-	accuracy, err := metrics.Accuracy([]string{"yes", "no", "no"}, []string{"yes", "no", "yes"})
+	accuracy, err := metrics.Score("accuracy", []string{"yes", "no", "no"}, []string{"yes", "no", "yes"})
 	check(err)
 	fmt.Printf("%v\n%v%.2f\n", scores, curve, accuracy)
 	// Output:

@@ -127,7 +127,7 @@ func TestTextIsRefused(t *testing.T) {
 	for name, steps := range map[string]pipeline.Sequence{
 		"none":       {},
 		"impute":     pipeline.Steps(impute),
-		"dense":      pipeline.Steps(transformer.NewDense()),
+		"dense":      pipeline.Steps(transformer.Dense{}),
 		"rff":        pipeline.Steps(transformer.NewRFF()),
 		"chain":      pipeline.Steps(pipeline.NewChain()),
 		"columns":    pipeline.Steps(all),

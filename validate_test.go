@@ -44,7 +44,7 @@ func TestValidation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		score, err := metrics.BalancedAccuracy(test.Y, predicted)
+		score, err := metrics.Score("balanced_accuracy", test.Y, predicted)
 		if err != nil || math.Abs(score-scores.Folds[k]) > 1e-12 {
 			t.Errorf("fold %d: %v, %v, want %v", k, scores.Folds[k], err, score)
 		}

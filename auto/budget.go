@@ -16,17 +16,13 @@ import (
 // fit of a selected candidate to all rows.
 const (
 	maxFinalShare  = 0.45 // maximum time of the final fit of a recipe; slower recipes are skipped
-	widthShare     = 0.7  // time reserved for wider maps, if the leader is narrow
-	finalShare     = 0.7  // of the time left that a final fit may use,
+	finalShare     = 0.7  // of the time left that a final fit may use, and reserved for it if the leader is narrow,
 	keepShare      = 0.05 // and one after a round, to have a model
-	minRetryShare  = 0.03 // minimum time left for another attempt of a final fit
 	softMargin     = 0.06 // for the work after the iterations of a final fit, which stop early by it
 	overrunFactor  = 1.05 // when a final fit is canceled
 	patienceFactor = 3    // a trial may take this factor of its estimated time,
 	minWaitShare   = 0.08 // or at least this fraction of the budget,
 	firstWaitShare = 0.5  // or this one before the first model, without which the search has no result
-	canceledFactor = 2    // canceled work counts as taking this factor of its time
-	growthFactor   = 1.5  // factor of the time per row of trials with more rows, because solvers iterate more
 	// Unmeasured work is assumed to take this fraction of the time of matrix products of the same flops.
 	unmeasuredFraction = 0.5
 	// cost of another penalty on a map, and of another fold, as a fraction of a fit, if fits share work
@@ -78,9 +74,6 @@ func (r *run) affordable(ctx context.Context, points []point, rows int, budget f
 		return float64(len(points)) <= budget, nil
 	}
 	took, err := r.expected(ctx, rows, points)
-	if rows > r.last.rows && r.last.rows > 0 {
-		took *= growthFactor
-	}
 	return took <= budget, err
 }
 
@@ -176,45 +169,39 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
-	for k, f := range d.folds {
-		took, shared, err := r.expectedLearning(ctx, r.representationOf(points[0]), len(f.Train))
-		if err != nil {
-			return 0, err
-		}
-		if sum += took; k == 0 && shared {
-			break
-		}
+	kind := r.table[points[0].recipe]
+	learning, err := r.expectedLearning(ctx, r.representationOf(points[0]), len(d.folds[len(d.folds)-1].Train), len(d.folds))
+	if err != nil {
+		return 0, err
 	}
 	flops, err := r.trialWork(ctx, points, d.folds)
-	own, _ := r.paceOf(kindOf(r.table[points[0].recipe]))
-	return sum + own*flops + minFitSeconds*float64(len(points)*len(d.folds)), err
+	own, _ := r.paceOf(kindOf(kind))
+	return learning + own*flops + minFitSeconds*float64(len(points)*len(d.folds)), err
 }
 
-// expectedLearning estimates the seconds of the learned step of a representation, 0 if it is known, and reports whether
-// it is learned once for all folds.
-func (r *run) expectedLearning(ctx context.Context, p representation, rows int) (float64, bool, error) {
+// expectedLearning estimates the seconds of fits of the learned step of a representation to the given rows, 0 if it is
+// known. If no fold tests on the rows that it is learned from, there is one fit for all folds.
+func (r *run) expectedLearning(ctx context.Context, p representation, rows, fits int) (float64, error) {
 	step, err := r.learnStep(p)
 	if step == nil || err != nil {
-		return 0, true, err
+		return 0, err
 	}
 	shape, err := r.shapeOf(ctx, p)
 	if err != nil {
-		return 0, true, err
+		return 0, err
 	}
 	chain, err := r.cleaner(ctx, p)
-	shared := r.lessonRows != nil && err == nil && !supervised(chain)
-	if shape.Rows = rows; shared {
-		shape.Rows = r.data.Rows()
+	if err == nil && r.lessonRows != nil && !supervised(chain) {
+		rows, fits = r.data.Rows(), 1
 	}
 	r.memo.mu.Lock()
-	_, known := r.memo.values[learnedKey{p.name, p.careful, ""}]
+	_, known := r.memo.values[learnedFromAll(p)]
 	r.memo.mu.Unlock()
-	if known && shape.Rows == r.data.Rows() {
-		return 0, shared, err
+	if shape.Rows = rows; known && rows == r.data.Rows() {
+		return 0, err
 	}
 	pace, _ := r.paceOf("learn " + p.name)
-	return pace * costOf(step, shape), shared, err
+	return pace * float64(fits) * costOf(step, shape), err
 }
 
 // costOf returns the cost of fitting a step, 0 if undeclared.
@@ -244,7 +231,7 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 			own = fast / unmeasuredFraction
 		}
 	}
-	learning, _, err := r.expectedLearning(ctx, r.representationOf(p), r.data.Rows())
+	learning, err := r.expectedLearning(ctx, r.representationOf(p), r.data.Rows(), 1)
 	return own*(flops+later) + learning, err
 }
 

@@ -183,7 +183,7 @@ func (r *run) hashTerms(ctx context.Context) bool {
 		!contains[transformer.TFIDF](r.options.Preprocessing) {
 		return false
 	}
-	r.options.Preprocessing, r.memo.values = hashed, map[any]any{}
+	r.options.Preprocessing, r.memo.values = hashed, map[string]any{}
 	r.warnings = append(r.warnings, fmt.Sprintf("the terms of text are hashed to %d columns, because %v; drop text "+
 		"whose rows share no words", hashedTerms, err))
 	return true

@@ -139,26 +139,17 @@ func (r *run) weights(d *division, members []scored, leftOut []bool) (weights, s
 // crossValidate returns the score of the weighted members on each fold. The weights of a fold are computed
 // from the cases of other folds without its test rows; of folds in the order of time, from earlier ones.
 func (r *run) crossValidate(d *division, members []scored) ([]float64, error) {
-	var failed error
-	out, err := r.scoresOf(d, func(k int) estimator.Prediction {
+	return r.scoresOf(d, func(k int) (p estimator.Prediction, err error) {
 		w, sizes, err := r.weights(d, members, r.leftOut(d, k))
+		if err != nil {
+			return p, err
+		}
 		own := make([]estimator.Prediction, len(members))
 		for i, m := range members {
 			own[i] = rowsOf(m.Output, d.scores[k])
 		}
-		var p estimator.Prediction
-		if err == nil {
-			p, err = stacking.Combine(own, w, sizes, r.classes)
-		}
-		if failed == nil {
-			failed = err
-		}
-		return p
+		return stacking.Combine(own, w, sizes, r.classes)
 	})
-	if failed != nil {
-		return nil, failed
-	}
-	return out, err
 }
 
 // leftOut reports for each test row of one fold after the other whether weights that are tested by score k may not
@@ -203,11 +194,6 @@ func (r *run) choose(ctx context.Context) (ensemble, error) {
 		if one.Scores != nil && !without(one) && r.withinError(one, best, tieMargin) {
 			return chosen, nil
 		}
-	}
-	if ok && r.narrow(one) { // a wider map gains more than an ensemble of narrow ones
-		alone, err := r.widest(ctx, chosen, 1, finalShare)
-		together, wrong := r.widest(ctx, found, 1, finalShare)
-		ok = err == nil && wrong == nil && alone <= together
 	}
 	if ok {
 		chosen = found

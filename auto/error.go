@@ -40,23 +40,18 @@ func (r *run) stdError(s scored) float64 {
 // to chance, has less optimism by the difference.
 func (r *run) optimism(chosen Entry) float64 {
 	const draws = 200
-	var list []scored
-	for _, s := range r.log {
-		if s.on == chosen.Rows && !math.IsNaN(s.mean) {
-			list = append(list, s)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(r.log), func(s scored) bool {
+		return s.on != chosen.Rows || math.IsNaN(s.mean)
+	})
 	if len(list) < 2 {
 		return 0
 	}
+	leader := slices.MinFunc(list, r.compare)
 	// The folds of an unstable candidate are far from normal. One that is on average far worse than the best in its
 	// worst fold is left out.
-	leader, _ := r.bestOf(list)
-	lo, hi := slices.Min(leader.Scores), slices.Max(leader.Scores)
-	lo, hi = lo-(hi-lo), hi+(hi-lo)
-	list = slices.DeleteFunc(list, func(s scored) bool {
-		return r.metric.GreaterIsBetter && s.mean < lo || !r.metric.GreaterIsBetter && s.mean > hi
-	})
+	width := slices.Max(leader.Scores) - slices.Min(leader.Scores)
+	worst := min(r.worth(slices.Min(leader.Scores)), r.worth(slices.Max(leader.Scores)))
+	list = slices.DeleteFunc(list, func(s scored) bool { return r.worth(s.mean) < worst-width })
 	n := float64(len(list[0].Scores))
 	d, err := r.divide(chosen.Rows)
 	if err != nil {
@@ -70,24 +65,18 @@ func (r *run) optimism(chosen Entry) float64 {
 		for k := range noise {
 			noise[k] = scale * rng.NormFloat64()
 		}
-		best := math.NaN()
-		mean := 0.0
+		best, mean := math.Inf(-1), 0.0
 		for _, s := range list {
 			noisy := s.mean
 			for k, v := range s.Scores {
 				noisy += noise[k] * (v - s.mean)
 			}
-			if !r.metric.Better(best, noisy) && (best != best || r.metric.Better(noisy, best)) {
-				best, mean = noisy, s.mean
+			if noisy = r.worth(noisy); noisy > best {
+				best, mean = noisy, r.worth(s.mean)
 			}
 		}
 		excess += (best - mean) / draws
 	}
-	if r.metric.Better(leader.mean, chosen.Score) {
-		excess -= leader.mean - chosen.Score
-	}
-	if excess > 0 != r.metric.GreaterIsBetter {
-		return 0
-	}
-	return excess
+	excess -= max(r.worth(leader.mean)-r.worth(chosen.Score), 0)
+	return r.worth(max(excess, 0))
 }

@@ -102,7 +102,7 @@ func TestOptimism(t *testing.T) {
 				s.mean, s.spread = meanAndSpread(s.Scores, 1)
 				r.log = append(r.log, s)
 			}
-			leader, _ := r.bestOf(r.log)
+			leader := slices.MinFunc(r.log, r.compare)
 			best := leader.mean
 			excess += (best - 0.5) / 20
 			all := r.optimism(Entry{Rows: 2000, Score: best})

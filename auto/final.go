@@ -133,7 +133,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spe
 	}
 	took := time.Since(began).Seconds()
 	if ctx.Err() != nil {
-		took, err = canceledFactor*took, searchloop.ErrEnded
+		err = searchloop.ErrEnded
 	}
 	if flops, wrong := r.fitWork(context.Background(), p, rows); wrong == nil && r.timed() {
 		r.notePace(fitOf(kind), flops, took)
@@ -147,7 +147,7 @@ func (r *run) fitMember(ctx context.Context, p point, rows int, alone bool) (spe
 		return spec, nil, searchloop.ErrEnded
 	} else if report.Solver == "cg" && !report.Converged { // another fit has to make as many steps
 		path := kind.modelPath(p.target)
-		spec, err = param.Replace(spec, param.Setting{Path: path + ".solver", Value: "cg"},
+		spec, err = spec.With(param.Setting{Path: path + ".solver", Value: "cg"},
 			param.Setting{Path: path + ".max_iter", Value: report.Iterations})
 	}
 	return spec, model, err
@@ -270,8 +270,7 @@ func (r *run) finish(ctx context.Context) error {
 			if err == nil {
 				err = r.fit(ctx, chosen, scale, r.data.Rows(), r.hardDeadline())
 			}
-			if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() &&
-				r.secondsLeft() > minRetryShare*r.options.Budget.Seconds() {
+			if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() {
 				continue
 			}
 			if len(chosen.members) > 1 && err != nil && !errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil {

@@ -1,11 +1,13 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,28 +78,23 @@ func (r *run) entryOfEnsemble(e ensemble, scale float64) Entry {
 }
 
 // settingsOf returns the searched parameters of a point.
-func (r *run) settingsOf(p point) []param.Setting {
+func (r *run) settingsOf(p point) (out []param.Setting) {
 	kind := r.table[p.recipe]
-	spec, err := r.pipelineOf(context.Background(), p) // it has succeeded for this point
-	if err != nil {
+	ofMap, ofModel, err := r.searched(context.Background(), p)
+	if err != nil { // it has succeeded for this point
 		return nil
 	}
-	model := kind.modelPath(p.target)
-	paths := []string{model + "." + kind.penalty}
-	if p.target != "" {
-		paths = append(paths, "target.transform", "target.limits")
-	}
-	switch {
-	case kind.mapping.exact():
-		paths = append([]string{model + ".gamma"}, paths...)
-	case kind.rule != "":
-		paths = append([]string{kind.step.name + "." + kind.mapping.size, kind.step.name + ".gamma"}, paths...)
-	}
-	var out []param.Setting
-	for _, path := range paths {
-		if value, err := param.Get(spec, path); err == nil {
-			out = append(out, param.Setting{Path: path, Value: value})
+	add := func(path string, list ...param.Setting) {
+		for _, s := range list {
+			out = append(out, param.Setting{Path: path + "." + s.Path, Value: s.Value})
 		}
+	}
+	add(kind.step.name, ofMap...)
+	add(kind.modelPath(p.target), ofModel...)
+	if p.target != "" {
+		whole := targetOf(p.target)
+		add("target", param.Setting{Path: "transform", Value: whole.Transform},
+			param.Setting{Path: "limits", Value: whole.Limits})
 	}
 	return out
 }
@@ -129,30 +126,102 @@ func (r *run) leaderboard() Leaderboard {
 	return out
 }
 
-var leaderboardColumns = []string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds",
-	"chosen", "failed", "estimate", "predict_seconds", "bytes"}
+// column is a column of the file of a leaderboard and the address of its value in an entry.
+type column struct {
+	name  string
+	value any
+}
+
+// requiredColumns is the number of columns in files of all versions. The others are empty if their value is 0.
+const requiredColumns = 10
+
+func (e *Entry) columns() []column {
+	return []column{{"rank", &e.Rank}, {"recipe", &e.Recipe}, {"parameters", &e.Settings}, {"score", &e.Score},
+		{"std_error", &e.StdError}, {"rows", &e.Rows}, {"features", &e.Size}, {"seconds", &e.Seconds},
+		{"chosen", &e.Chosen}, {"failed", &e.Failed}, {"estimate", &e.Estimate},
+		{"predict_seconds", &e.PredictSeconds}, {"bytes", &e.Bytes}}
+}
 
 // WriteCSV writes a row for each entry: rank, recipe, parameters, score, std_error, rows,
 // features, seconds, chosen, failed, estimate, predict_seconds and bytes.
 // Parameters are separated by spaces, as on a command line.
 func (l Leaderboard) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write(leaderboardColumns)
+	var row []string
+	for _, c := range (&Entry{}).columns() {
+		row = append(row, c.name)
+	}
+	out.Write(row)
 	for _, e := range l {
-		optional := func(v float64) string {
-			if v == 0 {
-				return ""
+		e.Seconds = rounded(e.Seconds)
+		for j, c := range e.columns() {
+			switch v := c.value.(type) {
+			case *[]param.Setting:
+				row[j] = e.Parameters()
+			case *float64: // round-trips
+				if row[j] = strconv.FormatFloat(*v, 'g', -1, 64); *v-*v != 0 || j >= requiredColumns && *v == 0 {
+					row[j] = ""
+				}
+			default:
+				row[j] = fmt.Sprint(reflect.ValueOf(v).Elem())
 			}
-			return number(v)
 		}
-		out.Write([]string{
-			strconv.Itoa(e.Rank), e.Recipe, e.Parameters(), number(e.Score), number(e.StdError), strconv.Itoa(e.Rows),
-			strconv.Itoa(e.Size), strconv.FormatFloat(e.Seconds, 'g', 3, 64), strconv.FormatBool(e.Chosen), e.Failed,
-			optional(e.Estimate), optional(e.PredictSeconds), optional(e.Bytes),
-		})
+		out.Write(row)
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// ReadLeaderboard reads a leaderboard that [Leaderboard.WriteCSV] wrote, for Options.Start.
+func ReadLeaderboard(r io.Reader) (out Leaderboard, err error) {
+	table, err := csv.NewReader(r).ReadAll()
+	if len(table) == 0 {
+		table = [][]string{nil}
+	}
+	for i := 0; i < len(table) && err == nil; i++ {
+		e := Entry{Score: math.NaN()}
+		for j, c := range e.columns() {
+			at := slices.Index(table[0], c.name)
+			switch {
+			case at < 0 && j < requiredColumns:
+				return nil, fmt.Errorf("auto: cannot read the leaderboard: no column %s", c.name)
+			case i > 0 && at >= 0 && table[i][at] != "":
+				err = cmp.Or(err, c.read(table[i][at]))
+			}
+		}
+		if out = append(out, e); err != nil {
+			err = fmt.Errorf("row %d: %w", i-1, err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("auto: cannot read the leaderboard: %w", err)
+	}
+	return out[1:], nil // without the header
+}
+
+// read reads a value.
+func (c column) read(text string) error {
+	switch to := c.value.(type) {
+	case *string:
+		*to = text
+	case *[]param.Setting:
+		for _, word := range strings.Fields(text) {
+			path, value, ok := strings.Cut(word, "=")
+			if !ok {
+				return fmt.Errorf("parameters: must be path=value, got %q", word)
+			}
+			s := param.Setting{Path: path, Value: value}
+			if v, err := strconv.ParseFloat(value, 64); err == nil {
+				s.Value = v
+			}
+			*to = append(*to, s)
+		}
+	default:
+		if _, err := fmt.Sscan(text, to); err != nil {
+			return fmt.Errorf("%s: must be a %s, got %q", c.name, reflect.TypeOf(to).Elem(), text)
+		}
+	}
+	return nil
 }
 
 // Parameters writes the settings on one line: "rff.gamma=0.1 ridge.alpha=1".
@@ -161,12 +230,4 @@ func (e Entry) Parameters() string {
 		return ""
 	}
 	return gridsearch.Candidate{Settings: e.Settings}.String()
-}
-
-// number formats a score so that it round-trips, "" if it is not finite.
-func number(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }

@@ -184,7 +184,7 @@ func (r *run) unfit(p point) bool {
 }
 
 // modelExceeds measures the current model and reports whether it exceeds a limit. The following estimates are
-// corrected by its excess over its own.
+// larger by its excess.
 func (r *run) modelExceeds(ctx context.Context) (bool, error) {
 	in := r.incumbent
 	if !r.limited() || in == nil {
@@ -197,12 +197,9 @@ func (r *run) modelExceeds(ctx context.Context) (bool, error) {
 	if in.cost = c; r.ratio(c) <= 1 {
 		return false, nil
 	}
-	estimate, err := r.costRatio(ctx, in.ensemble, in.scale)
-	if estimate > 0 {
-		r.correction = max(r.correction, r.ratio(c)/estimate)
-	}
+	r.correction *= r.ratio(c)
 	r.noteCost(r.entryOfEnsemble(in.ensemble, in.scale).Recipe, c)
-	return true, err
+	return true, nil
 }
 
 // checkLimits returns an error if the current model exceeds a limit.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
@@ -25,11 +24,8 @@ type point struct {
 	gamma   int    // half octaves of γ for squared distances, relative to the rule
 	penalty int    // quarters of a decade
 	careful bool   // whether its representation is learned with more effort
-	target  string // transform of the target, as in meta.Target, and limitedSuffix with limits; "" for none
+	target  string // transform of the target, as in meta.Target; "" for none
 }
-
-// limitedSuffix of a transform limits predictions to the range of the training targets: out-of-fold scores decide.
-const limitedSuffix = " range"
 
 const (
 	maxGamma     = 24 // limit of extended grids, in half octaves from the rule
@@ -59,11 +55,15 @@ func (r *run) gammaOf(ctx context.Context, p point) (float64, error) {
 			return 0, err
 		}
 	}
-	steps := float64(p.gamma) / 2
-	if kind.rule != "gaussian" { // γ multiplies distances, not squared distances
-		steps /= 2
+	return rounded(base * math.Exp2(float64(p.gamma)/kind.gammaSteps())), nil
+}
+
+// gammaSteps returns the number of lattice steps in an octave of γ.
+func (m mapping) gammaSteps() float64 {
+	if m.rule == "gaussian" {
+		return 2
 	}
-	return rounded(base * math.Exp2(steps)), nil
+	return 4 // γ multiplies distances, not squared distances
 }
 
 // representationOf returns the representation of a point.
@@ -75,19 +75,17 @@ func (r *run) representationOf(p point) representation {
 
 // baseGamma returns γ by the rule of a kernel on the first rows of a representation.
 func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
-	return stored(ctx, &r.memo, kind.representation.name+" "+kind.rule, func() (float64, error) {
+	return stored(ctx, &r.memo, "gamma "+kind.representation.name+" "+kind.rule, func() (float64, error) {
 		steps, err := r.cleaned(kind.representation)
 		if err != nil {
 			return 0, err
 		}
 		rule := transformer.NewRFF()
 		rule.Kernel, rule.Features = kernel.Name(kind.rule), 2
-		fitted, err := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}.Fit(ctx, r.first(initialRows))
+		last, err := fitLast(ctx, append(steps, pipeline.Step{Fitter: rule}), r.first(initialRows))
 		if err != nil {
 			return 0, err
 		}
-		whole := fitted.(*pipeline.FittedChain)
-		_, last := whole.Step(whole.Len() - 1)
 		return last.(*transformer.FittedRFF).Gamma()[0], nil
 	})
 }
@@ -142,62 +140,79 @@ func (r *run) fittingOf(ctx context.Context, p point, folds bool) (pipeline.Pipe
 		_, fitted := chain.Step(i)
 		out.Steps[i] = out.Steps[i].WithFitted(fitted)
 	}
-	switch {
-	case kind.learn.name == "":
-	case fixed && (!folds || r.lessonRows != nil):
-		t, err := r.learnedFromAll(ctx, kind, out.Steps[n].Fitter)
-		if err != nil {
-			return out, err
-		}
-		out.Steps[n] = out.Steps[n].WithFitted(t)
-	case folds:
-		out.Steps[n].Fitter = learned{out.Steps[n].Fitter, r, learnedKey{kind.name, kind.careful, ""}}
+	if kind.learn.name == "" || !fixed && !folds {
+		return out, nil
 	}
-	return out, nil
+	once := pipeline.Step{Fitter: learned{out.Steps[n].Fitter, r, kind}}
+	if folds && (!fixed || r.lessonRows == nil) {
+		out.Steps[n] = once
+		return out, nil
+	}
+	t, err := stored(ctx, &r.memo, learnedFromAll(kind), func() (transformer.Transformer, error) {
+		return fitLast(ctx, append(slices.Clone(out.Steps[:n]), once), r.data)
+	})
+	if err == nil {
+		out.Steps[n] = out.Steps[n].WithFitted(t)
+	}
+	return out, err
+}
+
+// searched returns the settings of the map and of the model of a point that the search varies.
+func (r *run) searched(ctx context.Context, p point) (ofMap, ofModel []param.Setting, err error) {
+	kind := r.table[p.recipe]
+	ofModel = []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
+	if kind.rule == "" {
+		return nil, ofModel, nil
+	}
+	gamma, err := r.gammaOf(ctx, p)
+	width := param.Setting{Path: "gamma", Value: gamma}
+	if kind.mapping.exact() {
+		return nil, slices.Insert(ofModel, 0, width), err
+	}
+	return []param.Setting{{Path: kind.mapping.size, Value: kind.sizeOf(p.size)}, width}, ofModel, err
+}
+
+// targetOf returns the wrapper of a transform of the target. A model of logarithms extrapolates far without limits.
+func targetOf(transform string) meta.Target {
+	whole := meta.NewTarget(nil)
+	whole.Transform, whole.Limits = transform, "range"
+	return whole
 }
 
 // mapAndModel returns the map and the model of a point.
-func (r *run) mapAndModel(ctx context.Context, p point) (pipeline.Pipeline, error) {
+func (r *run) mapAndModel(ctx context.Context, p point) (out pipeline.Pipeline, err error) {
 	kind := r.table[p.recipe]
-	var steps pipeline.Sequence
-	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
-	if tol := kind.tolerance(); tol > 0 {
-		own = append(own, param.Setting{Path: "tol", Value: tol})
-	}
-	if kind.rule != "" {
-		gamma, err := r.gammaOf(ctx, p)
-		if err != nil {
-			return pipeline.Pipeline{}, err
-		}
-		width := param.Setting{Path: "gamma", Value: gamma}
-		if kind.mapping.exact() {
-			own = append(append(own, kind.step.settings...), width)
-		} else {
-			step, err := kind.step.fitter(width, param.Setting{Path: kind.mapping.size, Value: kind.sizeOf(p.size)},
-				r.seeded("map"))
-			if err != nil {
-				return pipeline.Pipeline{}, err
-			}
-			steps = append(steps, pipeline.Step{Fitter: step})
-		}
-	}
-	model, err := kind.model.spec(own...)
+	ofMap, ofModel, err := r.searched(ctx, p)
 	if err != nil {
-		return pipeline.Pipeline{}, err
+		return out, err
+	}
+	var steps pipeline.Sequence
+	if ofMap != nil {
+		step, err := kind.step.fitter(append(ofMap, r.seeded("map"))...)
+		if err != nil {
+			return out, err
+		}
+		steps = pipeline.Steps(step)
+	} else {
+		ofModel = kind.step.with(ofModel...).settings
+	}
+	if tol := kind.tolerance(); tol > 0 {
+		ofModel = append(ofModel, param.Setting{Path: "tol", Value: tol})
+	}
+	model, err := kind.model.spec(ofModel...)
+	if err != nil {
+		return out, err
 	}
 	last := model.(estimator.Estimator)
 	if p.target != "" {
-		whole := meta.NewTarget(last)
-		var limited bool
-		if whole.Transform, limited = strings.CutSuffix(p.target, limitedSuffix); limited {
-			whole.Limits = "range"
-		}
+		whole := targetOf(p.target)
+		whole.Estimator = last
 		last = whole
 	}
 	if kind.calibrated {
 		last = meta.NewCalibrated(last)
 	}
-	out := steps.Then(last)
+	out = steps.Then(last)
 	out.Memory = r.options.Memory
 	return out, nil
 }
@@ -266,13 +281,4 @@ func (r *space) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r
 // leader's mean, or better.
 func (r *space) withinError(s, leader scored, times float64) bool {
 	return r.worth(s.mean) >= r.worth(leader.mean)-times*leader.spread
-}
-
-// bestOf returns the best candidate; ok is false if none has a score.
-func (r *space) bestOf(list []scored) (best scored, ok bool) {
-	if len(list) == 0 {
-		return best, false
-	}
-	best = slices.MinFunc(list, r.compare)
-	return best, !math.IsNaN(best.mean)
 }

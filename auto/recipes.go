@@ -49,7 +49,13 @@ func (p part) spec(more ...param.Setting) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("no step is called %s", p.name)
 	}
-	return param.With(entry.New(), append(slices.Clone(p.settings), more...)...)
+	return param.With(entry.New(), p.with(more...).settings...)
+}
+
+// with returns the part with more settings.
+func (p part) with(more ...param.Setting) part {
+	p.settings = append(slices.Clone(p.settings), more...)
+	return p
 }
 
 // fitter returns the spec of a step.
@@ -134,27 +140,26 @@ func (h head) modelPath(target string) string {
 func ard(more ...any) part { return newPart("ard", more...) }
 
 var (
-	fewFeatures  = newPart("", "features", 200, "steps", 40, "restarts", 2)
-	manyFeatures = newPart("", "features", 400, "steps", 60)
+	fewRows, manyRows         = newPart("", "part", 1000), newPart("", "part", 2000)
+	fewFeatures, manyFeatures = newPart("", "features", 200, "steps", 40, "restarts", 2),
+		newPart("", "features", 400, "steps", 60)
 )
 
 // representations are listed in the order in which a small budget tries them. The last one requires columns of one
 // kind, and then comes first.
 var representations = []representation{
 	{name: "zscores"},
-	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"),
-		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000), only: ruleColumns},
+	{name: "columns", encode: encodeColumns, learn: ard("solve", "coordinate", "groups", "origin"), quick: fewRows,
+		slow: manyRows, only: ruleColumns},
 	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
-	{name: "target scales", encode: encodeTargets, learn: ard(), quick: fewFeatures, slow: manyFeatures,
-		dense: true},
+	{name: "target scales", encode: encodeTargets, learn: ard(), quick: fewFeatures, slow: manyFeatures, dense: true},
 	{name: "scales", learn: ard(), quick: fewFeatures, slow: manyFeatures, dense: true},
 	// random features are too few for the evidence of this kernel
-	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), dense: true,
-		quick: newPart("", "part", 1000), slow: newPart("", "part", 2000), only: "laplacian"},
+	{name: "laplacian scales", learn: ard("kernel", "laplacian", "solve", "exact", "steps", 30), quick: fewRows,
+		slow: manyRows, dense: true, only: "laplacian"},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
-	{name: "machine", learn: newPart("rfm"), quick: newPart("", "part", 1000), slow: newPart("", "part", 2000),
-		dense: true},
+	{name: "machine", learn: newPart("rfm"), quick: fewRows, slow: manyRows, dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
 	{name: "raw", scale: newPart("standardize", "std", false), dense: true},
 }
@@ -207,6 +212,8 @@ func (h head) ofText() head {
 	return h
 }
 
+var balancedClasses = param.Setting{Path: "class_weight", Value: "balanced"}
+
 // withVariants returns the models followed by the classifiers without probabilities, calibrated, and all classifiers
 // with balanced class weights.
 func withVariants(heads ...head) []head {
@@ -219,7 +226,7 @@ func withVariants(heads ...head) []head {
 	for _, h := range heads {
 		if h.task == datasets.Classification {
 			h.name, h.balanced, h.late = "balanced_"+h.name, true, true
-			h.model.settings = append(slices.Clone(h.model.settings), newPart("", "class_weight", "balanced").settings...)
+			h.model = h.model.with(balancedClasses)
 			heads = append(heads, h)
 		}
 	}
@@ -280,8 +287,8 @@ func table(task datasets.Task, representations []representation, text bool) []re
 				at := slices.Index(learned, one.String())
 				switch {
 				case at >= 0:
-				case p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "":
-					at = len(learned) + 1 // often the best for many rows
+				case p.only != "":
+					at = len(learned) + 1 // often the best
 				default:
 					at = len(learned) + i + k
 				}

@@ -24,7 +24,6 @@ const (
 	maxOfMap   = 3 // maximum number of them with the same map and model
 	maxOfInput = 4 // and with the same representation: ensembles need different members
 	extensions = 3 // maximum number of grid extensions per round
-	leaders    = 2 // number of recipes that a round begins with
 )
 
 // level is the fidelity of a round: its rows and the size of its maps.
@@ -254,8 +253,7 @@ func (r *run) finerEntrant(p point, gammaStep, penaltyStep int) entrant {
 }
 
 // round evaluates the field, best first, until its end, and extends the grids whose best point is
-// on the edge: those of the leaders before it evaluates the others. It returns the evaluated
-// entrants.
+// on the edge. It returns the evaluated entrants.
 func (r *run) round(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant,
 	err error) {
 	began, before := time.Now(), r.tried
@@ -263,15 +261,7 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 	if err != nil {
 		return nil, err
 	}
-	first := 0
-	if round > 0 {
-		first = min(leaders, len(field))
-	}
-	for _, part := range [][]entrant{field[:first], field[first:]} {
-		if err == nil && len(part) > 0 {
-			entered, err = r.tryAll(ctx, part, entered, len(field), at, round, until)
-		}
-	}
+	entered, err = r.tryAll(ctx, field, at, round, until)
 	if r.tried == before {
 		return nil, err
 	}
@@ -280,15 +270,13 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 	return entered, err
 }
 
-// tryAll evaluates a part of the field, and extends the grids of all evaluated entrants, which it
-// returns.
-func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at level, round int,
-	until float64) ([]entrant, error) {
-	done := len(entered)
-	err := r.runConcurrently(ctx, len(part), at, round, func(i int) ([]point, error) {
-		points, err := r.affordablePoints(ctx, part[i], at, until, field-done-i)
+// tryAll evaluates the field and extends the grids of all evaluated entrants, which it returns.
+func (r *run) tryAll(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant,
+	err error) {
+	err = r.runConcurrently(ctx, len(field), at, round, func(i int) ([]point, error) {
+		points, err := r.affordablePoints(ctx, field[i], at, until, len(field)-i)
 		if len(points) > 0 {
-			entered = append(entered, part[i])
+			entered = append(entered, field[i])
 		}
 		return points, err
 	})
@@ -403,21 +391,18 @@ func (r *run) setReserve(ctx context.Context) (err error) {
 		return nil
 	}
 	budget := r.options.Budget.Seconds()
-	if r.reserve = widthShare * budget; r.narrow(r.leader) && r.last.rows > initialRows {
+	if r.reserve = finalShare * budget; r.narrow(r.leader) && r.last.rows > initialRows {
 		return nil
 	}
 	r.reserve = 0
-	const memberShare, membersShare, slack = 0.1, 0.3, 1.5
+	const membersShare, slack = 0.3, 1.5
 	for i, m := range append([]scored{r.leader}, r.bestOfRecipes()...) {
 		took, wrong := r.expectedFit(ctx, m.point)
 		err = errors.Join(err, wrong)
-		switch {
-		case i == 0:
-			r.reserve = min(slack*took, maxFinalShare*budget) + 0.02*budget
-		case i <= maxMembers && m.point != r.leader.point && took < memberShare*budget &&
-			r.reserve+took < membersShare*budget:
+		if i == 0 || i <= maxMembers && m.point != r.leader.point && r.reserve+took < membersShare*budget {
 			r.reserve += took
 		}
 	}
+	r.reserve = min(slack*r.reserve, maxFinalShare*budget)
 	return err
 }

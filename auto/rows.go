@@ -337,7 +337,7 @@ func (r *sample) tails() []string {
 	if r.classes > 0 || transform == "" {
 		return nil
 	}
-	return []string{"", transform, transform + limitedSuffix, "sqrt"}
+	return []string{"", transform, "sqrt"}
 }
 
 // counts reports whether the target is counts: integers from 0 on, of which half are small.

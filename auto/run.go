@@ -65,7 +65,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	r := &run{
 		Loop:   searchloop.New(o.Memory, estimator.FitBatch),
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), divided: map[int]*division{}},
-		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[any]any{}},
+		paces:  paces{pace: map[string]pace{}}, memo: memo{values: map[string]any{}},
 		began: time.Now(), stopReason: StoppedByBudget, best: map[int]scored{}, seen: map[evaluation]bool{},
 		costs: map[point]cost{}, correction: 1,
 	}
@@ -152,17 +152,16 @@ func (r *run) chooseTable() error {
 		}
 		if k.rule == ruleColumns {
 			product := r.productKernel()
-			k.learn.settings = append(slices.Clone(k.learn.settings), product)
+			k.learn = k.learn.with(product)
 			if r.classes > 0 { // errors of classes are not normal, as the evidence assumes
-				k.learn.settings = append(k.learn.settings, newPart("", "objective", "press").settings...)
+				k.learn = k.learn.with(param.Setting{Path: "objective", Value: "press"})
 			}
 			if k.step.name != "binning" {
-				k.step.settings = append(slices.Clone(k.step.settings), product)
+				k.step = k.step.with(product)
 			}
 		}
 		if r.classes > 0 && byClass {
-			balanced := param.Setting{Path: "class_weight", Value: "balanced"}
-			k.model.settings = append(slices.Clone(k.model.settings), balanced)
+			k.model = k.model.with(balancedClasses)
 		}
 		r.table = append(r.table, k)
 	}
@@ -209,7 +208,7 @@ func (r *run) findLessons() error {
 
 // head describes the search in its journal.
 func (r *run) head() journal.Head {
-	return journal.Head{Journal: "bochner auto", Version: 7, Sums: map[string]string{
+	return journal.Head{Journal: "bochner auto", Version: 8, Sums: map[string]string{
 		"data": journal.Sum(func(h hash.Hash) { journal.Rows(h, r.data) }),
 		"options": journal.Sum(func(h hash.Hash) {
 			fmt.Fprintf(h, "%s %d %v\n", r.metric.Name, r.options.Seed, r.options.TimeOrdered)
@@ -296,18 +295,11 @@ func (r *run) tryExtra(ctx context.Context, rows, round int, points []point) ([]
 }
 
 // tryLinear evaluates linear recipes on the rows and folds of the leader if no round has done so.
-// The selected model is then at least as good as a linear one in cross-validation. If the leader is
-// not better than a constant, it also evaluates linear models with the strongest penalty, which are
-// close to the constant.
+// The selected model is then at least as good as a linear one in cross-validation. It warns if no recipe is better than
+// a constant.
 func (r *run) tryLinear(ctx context.Context) error {
-	constant, err := r.constantScore()
-	useless := err == nil && !r.metric.Better(r.leader.mean, constant)
-	if useless {
-		r.warnings = append(r.warnings, fmt.Sprintf("no recipe is better than always predicting the same: %s %.4g against "+
-			"%.4g over the folds", r.metric.Name, r.leader.mean, constant))
-	}
 	for i, k := range r.table {
-		if !k.plain() || r.best[i].on >= r.leader.on && !useless {
+		if !k.plain() || r.best[i].on >= r.leader.on {
 			continue
 		}
 		e := r.coarseEntrant(i, 0)
@@ -315,16 +307,13 @@ func (r *run) tryLinear(ctx context.Context) error {
 			e.penalties = 1
 		}
 		points := r.neighborhood(r.pointAt(e, r.last), 0, 0, e.penalties, e.penaltyStep)
-		if useless {
-			_, _, floor, most := k.penalties()
-			if points[0].penalty = floor; k.penalty == "alpha" {
-				points[0].penalty = most
-			}
-			points = r.unseen(points[:1], r.leader.on)
-		}
 		if _, err := r.tryExtra(ctx, r.leader.on, len(r.rounds), points); err != nil {
 			return err
 		}
+	}
+	if constant, err := r.constantScore(); err == nil && !r.metric.Better(r.leader.mean, constant) {
+		r.warnings = append(r.warnings, fmt.Sprintf("no recipe is better than always predicting the same: %s %.4g against "+
+			"%.4g over the folds", r.metric.Name, r.leader.mean, constant))
 	}
 	return nil
 }
@@ -336,7 +325,7 @@ func (r *run) constantScore() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	folds, err := r.scoresOf(d, func(k int) (p estimator.Prediction) {
+	folds, err := r.scoresOf(d, func(k int) (p estimator.Prediction, err error) {
 		n, train := len(d.scores[k]), d.folds[d.fold(k)].Train
 		value, shares := 0.0, make([]float64, max(r.classes, 1))
 		for _, i := range train {
@@ -353,7 +342,7 @@ func (r *run) constantScore() (float64, error) {
 			}
 		}
 		p.Values = slices.Repeat([]float64{value}, n)
-		return p
+		return p, nil
 	})
 	mean, _ := meanAndSpread(folds, 1)
 	return mean, err
@@ -402,14 +391,13 @@ func (r *run) result() *Result {
 	}
 	out.Pipeline.Memory = 0
 	out.Optimism = r.optimism(out.Chosen)
-	out.Chosen.PredictSeconds, out.Chosen.Bytes = in.cost.perRow, in.cost.bytes
 	out.Chosen.Estimate = out.Chosen.Score - out.Optimism
-	at := slices.IndexFunc(out.Leaderboard, func(e Entry) bool {
-		return e.Chosen && (len(in.members) == 1 || e.Recipe == out.Chosen.Recipe)
-	})
-	if at >= 0 {
-		out.Leaderboard[at].Estimate = out.Chosen.Estimate
-		out.Leaderboard[at].PredictSeconds, out.Leaderboard[at].Bytes = in.cost.perRow, in.cost.bytes
+	out.Chosen.PredictSeconds, out.Chosen.Bytes = in.cost.perRow, in.cost.bytes
+	for i, e := range out.Leaderboard {
+		if e.Chosen && e.Member == "" {
+			out.Leaderboard[i].Estimate = out.Chosen.Estimate
+			out.Leaderboard[i].PredictSeconds, out.Leaderboard[i].Bytes = in.cost.perRow, in.cost.bytes
+		}
 	}
 	out.InputRelevance = relevance(in.model)
 	return out

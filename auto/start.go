@@ -2,13 +2,10 @@ package auto
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/spec/suggest"
@@ -17,61 +14,6 @@ import (
 
 // ensembleOf begins the recipe of an ensemble on the leaderboard.
 const ensembleOf = "ensemble of "
-
-// ReadLeaderboard reads a leaderboard that [Leaderboard.WriteCSV] wrote, for Options.Start.
-func ReadLeaderboard(r io.Reader) (Leaderboard, error) {
-	table, err := csv.NewReader(r).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("auto: cannot read the leaderboard: %w", err)
-	}
-	column := map[string]int{}
-	if len(table) > 0 {
-		for j, name := range table[0] {
-			column[name] = j
-		}
-	}
-	for _, name := range leaderboardColumns[:10] { // files of earlier versions have no others
-		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("auto: cannot read the leaderboard: no column %s", name)
-		}
-	}
-	var out Leaderboard
-	for i, row := range table[1:] {
-		e := Entry{Recipe: row[column["recipe"]], Failed: row[column["failed"]], Score: math.NaN()}
-		var errs []error
-		number := func(name string, to *float64) {
-			if text := row[column[name]]; text != "" {
-				var err error
-				*to, err = strconv.ParseFloat(text, 64)
-				errs = append(errs, err)
-			}
-		}
-		var rank, rows, size float64
-		number("rank", &rank)
-		number("score", &e.Score)
-		number("std_error", &e.StdError)
-		number("rows", &rows)
-		number("features", &size)
-		number("seconds", &e.Seconds)
-		e.Rank, e.Rows, e.Size, e.Chosen = int(rank), int(rows), int(size), row[column["chosen"]] == "true"
-		for _, word := range strings.Fields(row[column["parameters"]]) {
-			path, text, ok := strings.Cut(word, "=")
-			if !ok {
-				errs = append(errs, fmt.Errorf("parameters: must be path=value, got %q", word))
-			}
-			s := param.Setting{Path: path, Value: text}
-			if v, err := strconv.ParseFloat(text, 64); err == nil {
-				s.Value = v
-			}
-			e.Settings = append(e.Settings, s)
-		}
-		if err := errors.Join(errs...); err != nil {
-			return nil, fmt.Errorf("auto: cannot read row %d of the leaderboard: %w", i, err)
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
 
 // candidates returns the entries with a score that are not ensembles, the chosen ones first.
 func (l Leaderboard) candidates() Leaderboard {
@@ -169,18 +111,15 @@ func (r *run) pointOf(ctx context.Context, i int, e Entry) (p point, err error) 
 		if err != nil {
 			return p, err
 		}
-		base, err := r.gammaOf(ctx, p)
+		origin, err := r.gammaOf(ctx, p)
+		if err == nil && !(gamma > 0) {
+			err = fmt.Errorf("cannot start from %s: gamma must be > 0, got %v", e.Recipe, gamma)
+		}
 		if err != nil {
 			return p, err
 		}
-		steps := 2 * math.Log2(gamma/base)
-		if kind.rule != "gaussian" {
-			steps *= 2
-		}
-		if math.IsNaN(steps) {
-			return p, fmt.Errorf("cannot start from %s: gamma must be > 0, got %v", e.Recipe, gamma)
-		}
-		p.gamma = int(math.Round(min(max(steps, -maxGamma), maxGamma)))
+		steps := math.Round(math.Log2(gamma/origin) * kind.gammaSteps())
+		p.gamma = int(min(max(steps, -maxGamma), maxGamma))
 	}
 	if kind.mapping.size != "" {
 		size, err := number(kind.mapping.size)
@@ -192,13 +131,8 @@ func (r *run) pointOf(ctx context.Context, i int, e Entry) (p point, err error) 
 		}
 	}
 	for _, s := range e.Settings {
-		switch s.Path {
-		case "target.transform":
-			p.target = fmt.Sprint(s.Value) + p.target
-		case "target.limits":
-			if fmt.Sprint(s.Value) == "range" {
-				p.target += limitedSuffix
-			}
+		if s.Path == "target.transform" {
+			p.target = fmt.Sprint(s.Value)
 		}
 	}
 	return p, nil

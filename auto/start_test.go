@@ -64,8 +64,8 @@ func TestStartErrors(t *testing.T) {
 		{"", "no column rank"},
 		{"rank,recipe\n", "no column parameters"},
 		{head + "1,zscores linear ridge,alpha,0.5,0.1,100,0,1,true,\n",
-			"row 0 of the leaderboard: parameters: must be path=value"},
-		{head + "1,zscores linear ridge,ridge.alpha=1,best,0.1,100,0,1,true,\n", `row 0 of the leaderboard: strconv`},
+			"leaderboard: row 0: parameters: must be path=value"},
+		{head + "1,zscores linear ridge,ridge.alpha=1,best,0.1,100,0,1,true,\n", `row 0: score: must be a float64, got "best"`},
 	} {
 		if _, err := auto.ReadLeaderboard(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.text, err)

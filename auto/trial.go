@@ -125,7 +125,7 @@ func (t *trial) done(_ []string, err error) error {
 	case errors.Is(err, searchloop.ErrEnded), ctxerr.Is(err):
 		return err
 	case canceled:
-		took = canceledFactor * t.limit.Seconds()
+		took = t.limit.Seconds()
 		err = fmt.Errorf("given up after %.3g s, which was more than foreseen", t.limit.Seconds())
 	}
 	known := t.list == nil && err == nil
@@ -135,7 +135,9 @@ func (t *trial) done(_ []string, err error) error {
 			o.Failed = err.Error()
 		}
 		if !known && o.Failed == "" {
-			scores, err := t.scoresOf(t.division, func(k int) estimator.Prediction { return rowsOf(o.Output, t.scores[k]) })
+			scores, err := t.scoresOf(t.division, func(k int) (estimator.Prediction, error) {
+				return rowsOf(o.Output, t.scores[k]), nil
+			})
 			if o.Scores = scores; err != nil {
 				o.Failed = err.Error()
 			}
@@ -180,25 +182,23 @@ func rowsOf(p estimator.Prediction, rows []int) (out estimator.Prediction) {
 }
 
 // scoresOf returns the scores of predictions, by the number of the score.
-func (r *run) scoresOf(d *division, predictions func(k int) estimator.Prediction) (out []float64, err error) {
+func (r *run) scoresOf(d *division, predictions func(k int) (estimator.Prediction, error)) (out []float64, err error) {
 	for k := range d.scores {
-		score, wrong := r.scoreOf(d, k, predictions(k))
+		score := math.NaN()
+		p, wrong := predictions(k)
+		in := metricinput.AddPredictions(metricinput.FromRows(d.data, d.rows(k), r.metric.Task), p)
+		switch {
+		case wrong != nil:
+		case !r.metric.Requires.SatisfiedBy(in):
+			wrong = fmt.Errorf("score %s needs %s, which the model does not give", r.metric.Name, r.metric.Requires)
+		default:
+			if score, wrong = r.metric.Score(in); wrong != nil {
+				wrong = fmt.Errorf("fold %d: %w", k, wrong)
+			}
+		}
 		out, err = append(out, score), cmp.Or(err, wrong)
 	}
 	return out, err
-}
-
-// scoreOf returns score k of predictions.
-func (r *run) scoreOf(d *division, k int, p estimator.Prediction) (float64, error) {
-	in := metricinput.AddPredictions(metricinput.FromRows(d.data, d.rows(k), r.metric.Task), p)
-	if !r.metric.Requires.SatisfiedBy(in) {
-		return math.NaN(), fmt.Errorf("score %s needs %s, which the model does not give", r.metric.Name, r.metric.Requires)
-	}
-	score, err := r.metric.Score(in)
-	if err != nil {
-		err = fmt.Errorf("fold %d: %w", k, err)
-	}
-	return score, err
 }
 
 // meanAndSpread returns the mean of the fold scores and its spread, NaN if a fold has no score.

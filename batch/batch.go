@@ -122,7 +122,7 @@ type Float32Maps interface {
 var (
 	ErrNoLeaveOneOut = errors.New("leave-one-out is supported by ridge, kernel_ridge and their classifiers only; use k " +
 		"folds")
-	ErrNoSharedMaps = errors.New("nothing is shared between features of related maps")
+	errNoSharedMaps = errors.New("nothing is shared between features of related maps")
 )
 
 // Candidates returns candidates that are fitted to the rows themselves.
@@ -163,7 +163,7 @@ func (j Job) CheckTags() error {
 		case j.LeaveOneOut && (!tags.LeaveOneOut || tags.NoLeaveOneOut != nil):
 			errs[of] = cmp.Or(tags.NoLeaveOneOut, ErrNoLeaveOneOut)
 		case j.HasMaps() && !tags.SharedMaps:
-			errs[of] = ErrNoSharedMaps
+			errs[of] = errNoSharedMaps
 		default:
 			errs[of] = nil
 		}

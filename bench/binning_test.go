@@ -50,10 +50,10 @@ func binningSVM(grids int) pipeline.Pipeline {
 func cover(b *testing.B) (train, test datasets.Set) {
 	b.Helper()
 	path := golden.Path(b, "data", "covtype_subset", "covtype_random92962.data.gz")
-	set, err := csv.ReadFile(ctx, path, csv.Options{
+	set, err := csv.Options{
 		Roles:    datasets.Roles{Target: []string{"-1"}, Positive: []string{"2"}, Task: datasets.Classification},
 		NoHeader: true,
-	})
+	}.ReadFile(ctx, path)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func BenchmarkRidgeFitFile(b *testing.B) {
 			p := machine(b, precision, s.features, ridge())
 			path := table(b, s.rows)
 			for b.Loop() {
-				src, err := csv.Open(ctx, path, csv.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+				src, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Open(ctx, path)
 				if err != nil {
 					b.Fatal(err)
 				}

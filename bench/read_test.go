@@ -38,7 +38,7 @@ func load(b *testing.B, rows int) {
 	}
 	b.SetBytes(info.Size())
 	for b.Loop() {
-		set, err := csv.ReadFile(ctx, path, csv.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+		set, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"}}}.ReadFile(ctx, path)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -43,10 +43,13 @@ func InMemory(src Source) (set Set, ok bool) {
 	return set, ok
 }
 
-// Concat concatenates the rows of sets; the result has the schema of the first one. The sets must
-// have the same columns, the same type of X, and the same optional fields.
-func Concat(sets ...Set) (Set, error) {
-	b := &Buffer{}
+// Append returns the rows of s, which may be the zero Set, and of more sets; the result has the schema of the first
+// one. The sets must have the same columns, the same type of X, and the same optional fields.
+func (s Set) Append(more ...Set) (Set, error) {
+	sets, b := append([]Set{s}, more...), &Buffer{}
+	if s.X == nil {
+		sets = more
+	}
 	for _, s := range sets {
 		b.capacity += s.Rows()
 	}

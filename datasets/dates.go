@@ -21,13 +21,13 @@ type Date struct {
 	// Order is dmy or mdy for dates that start with the day or the month. Dates that start with the
 	// year (2024-03-01) or have periods (1.3.2024) need no order.
 	Order string
-	Parts []string // of DateParts; nil means year, month, day, weekday and hour
+	Parts []string // some of AllParts; nil means year, month, day, weekday and hour
 }
 
-// DateParts returns the parts of a date, as numeric columns. Weekdays are 1 (Monday) to 7. The sine and
+// AllParts returns the parts that a date may have, as numeric columns. Weekdays are 1 (Monday) to 7. The sine and
 // cosine of a part place December next to January; those of the hour include the minutes. elapsed is
 // the number of days since 1970, with the time of day as a fraction.
-func DateParts() []string {
+func (Date) AllParts() []string {
 	return []string{"year", "month", "day", "weekday", "hour", "month_sin", "month_cos", "weekday_sin", "weekday_cos",
 		"hour_sin", "hour_cos", "elapsed"}
 }
@@ -41,10 +41,10 @@ func (d Date) Names(column string) []string {
 	return names
 }
 
-// PartNames returns the parts of the date, by default the first five of [DateParts].
+// PartNames returns the parts of the date, by default the first five of [Date.AllParts].
 func (d Date) PartNames() []string {
 	if d.Parts == nil {
-		return DateParts()[:5]
+		return d.AllParts()[:5]
 	}
 	return d.Parts
 }
@@ -55,11 +55,11 @@ func (d Date) Check() error {
 		return fmt.Errorf("order must be dmy or mdy, got %q", d.Order)
 	}
 	if len(d.PartNames()) == 0 {
-		return fmt.Errorf("parts must be some of %s, got none", strings.Join(DateParts(), ", "))
+		return fmt.Errorf("parts must be some of %s, got none", strings.Join(d.AllParts(), ", "))
 	}
 	for i, part := range d.Parts {
-		if !slices.Contains(DateParts(), part) {
-			return fmt.Errorf("part must be one of %s, got %q", strings.Join(DateParts(), ", "), part)
+		if !slices.Contains(d.AllParts(), part) {
+			return fmt.Errorf("part must be one of %s, got %q", strings.Join(d.AllParts(), ", "), part)
 		}
 		if slices.Contains(d.Parts[:i], part) {
 			return fmt.Errorf("part %q is repeated", part)

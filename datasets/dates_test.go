@@ -60,11 +60,11 @@ func TestDate(t *testing.T) {
 		}
 	}
 	quarter := time.Date(1970, 3, 3, 6, 0, 59, 0, time.UTC) // a Tuesday
-	cyclic := datasets.Date{Parts: datasets.DateParts()[5:]}.Values(quarter)
+	cyclic := datasets.Date{Parts: datasets.Date{}.AllParts()[5:]}.Values(quarter)
 	week := 2 * math.Pi * 2 / 7
 	for k, want := range []float64{1, 0, math.Sin(week), math.Cos(week), 1, 0, 61.25} {
 		if math.Abs(cyclic[k]-want) > 1e-15 {
-			t.Errorf("%s is %v, want %v", datasets.DateParts()[5+k], cyclic[k], want)
+			t.Errorf("%s is %v, want %v", datasets.Date{}.AllParts()[5+k], cyclic[k], want)
 		}
 	}
 	if got := (datasets.Date{Parts: []string{"hour", "day"}}).Names("when"); !slices.Equal(got,

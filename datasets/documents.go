@@ -18,9 +18,10 @@ type Documents struct {
 	known map[string]any
 }
 
-// NewDocuments returns access to the strings of src. Passes over src end with ctx.
-func NewDocuments(ctx context.Context, src Source) *Documents {
-	return &Documents{ctx: ctx, source: src, known: map[string]any{}}
+// WithDocuments returns the shape with access to the strings of src. Passes over src end with ctx.
+func (s Shape) WithDocuments(ctx context.Context, src Source) Shape {
+	s.Documents = &Documents{ctx: ctx, source: src, known: map[string]any{}}
+	return s
 }
 
 // errEnough ends a pass early.

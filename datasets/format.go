@@ -28,7 +28,7 @@ func (f Format) Kind() Kind {
 // HasCategories reports whether strings are categories, or lists of categories.
 func (f Format) HasCategories() bool { return f.Name || f.Delimiter != "" }
 
-// String returns a description that [ParseFormat] parses: "number GB", "name" or "labels |"; "" for plain values.
+// String returns a description that [Format.Parse] parses: "number GB", "name" or "labels |"; "" for plain values.
 func (f Format) String() string {
 	switch {
 	case f.Unit != "":
@@ -41,8 +41,8 @@ func (f Format) String() string {
 	return ""
 }
 
-// ParseFormat is the inverse of [Format.String].
-func ParseFormat(text string) (Format, error) {
+// Parse is the inverse of [Format.String].
+func (Format) Parse(text string) (Format, error) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch {
 	case text == "":

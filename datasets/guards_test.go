@@ -30,10 +30,10 @@ func TestSplitsCheckLengths(t *testing.T) {
 }
 
 // Blocks in float32 and float64 cannot be concatenated.
-func TestConcatRefusesMixedPrecision(t *testing.T) {
+func TestAppendRefusesMixedPrecision(t *testing.T) {
 	double, short := Set{X: mat.NewDense(2, 1, []float64{1, 2})}, Set{X: matrices.NewDense32(2, 1, []float32{1, 2})}
 	for _, blocks := range [][]Set{{double, short}, {short, double}} {
-		if set, err := Concat(blocks...); err == nil || !strings.Contains(err.Error(), "same precision") {
+		if set, err := (Set{}).Append(blocks...); err == nil || !strings.Contains(err.Error(), "same precision") {
 			t.Errorf("%v and the error %v", set, err)
 		}
 	}

@@ -66,35 +66,24 @@ func (o InferredSchema) AsNumbers() InferredSchema {
 	})
 }
 
-// Constraint is a constraint on the columns that a step or a model accepts.
-type Constraint int
-
-// The constraints.
-const (
-	RequireNumbers         Constraint = iota // all columns are numeric
-	RequireCategories                        // all columns are categorical
-	RequireSomeValue                         // every column has a value in some row
-	RequireNoMissing                         // numeric columns have no missing values
-	RequireKnownCategories                   // all categories are in the schema
-	RequireMinColumns                        // at least Requirement.Columns columns
-	RequireNamedColumn                       // a column named Requirement.Name
-	RequireTargets                           // rows have targets
-	RequireText                              // all columns are text
-	RequireColumnCount                       // exactly Requirement.Columns columns
-	RequireNonNegative                       // no value is below 0
-	RequireCheck                             // Requirement.Check returns no error
-	RequireLabels                            // all columns are categorical, or text with categories
-	RequireNames                             // all columns are categorical, or text of names
-)
-
-// Requirement is a constraint with the text of its error.
+// Requirement is a requirement on the columns or rows that a step or a model accepts: the one that is set of the fields
+// before Reason.
 type Requirement struct {
-	Constraint Constraint
-	Columns    int    // for RequireMinColumns and RequireColumnCount
-	Name       string // for RequireNamedColumn
-	// Check, for RequireCheck, returns the errors of the columns. A param.FieldError has the path of a parameter
-	// of the step or model.
-	Check  func(in InferredSchema) []error
+	Numeric         bool   // all columns are numeric
+	Text            bool   // all columns are text
+	Labels          bool   // all columns are categorical, or text with categories
+	Names           bool   // all columns are categorical, or text of names
+	SomeValue       bool   // every column has a value in some row
+	NoMissing       bool   // numeric columns have no missing values
+	NonNegative     bool   // no value is below 0
+	KnownCategories bool   // all categories are in the schema
+	Targets         bool   // rows have targets
+	Columns         int    // exact number of columns
+	MinColumns      int    // least number of columns
+	Column          string // name of a column that there must be
+	// Check returns the errors of the columns. A param.FieldError has the path of a parameter of the step or model.
+	Check func(in InferredSchema) []error
+
 	Reason string // follows "column age is categorical" in the error; "" is the default text
 	Hint   string // remedy; "" is the default one
 }
@@ -110,14 +99,14 @@ type SchemaInferrer interface {
 	InferOutput(in InferredSchema) InferredSchema
 }
 
-// Violations returns the columns that violate the constraint.
-func (o InferredSchema) Violations(w Constraint) []InferredColumn {
+// Violations returns the columns that violate the requirement.
+func (o InferredSchema) Violations(d Requirement) []InferredColumn {
 	if o.Unknown {
 		return nil
 	}
 	var out []InferredColumn
 	for _, c := range o.Columns {
-		if c.violates(w) {
+		if c.violates(d) {
 			out = append(out, c)
 		}
 	}
@@ -126,29 +115,13 @@ func (o InferredSchema) Violations(w Constraint) []InferredColumn {
 
 // Satisfies reports whether no column violates a requirement.
 func (o InferredSchema) Satisfies(demands []Requirement) bool {
-	return !slices.ContainsFunc(demands, func(d Requirement) bool { return len(o.Violations(d.Constraint)) > 0 })
+	return !slices.ContainsFunc(demands, func(d Requirement) bool { return len(o.Violations(d)) > 0 })
 }
 
-func (c InferredColumn) violates(w Constraint) bool {
-	switch w {
-	case RequireNumbers:
-		return c.Kind != Numeric
-	case RequireCategories:
-		return c.Kind != Categorical
-	case RequireLabels:
-		return c.Kind != Categorical && !c.Format.HasCategories()
-	case RequireNames:
-		return c.Kind != Categorical && !c.Format.Name
-	case RequireText:
-		return c.Kind != Text
-	case RequireSomeValue:
-		return c.Empty
-	case RequireNoMissing:
-		return c.Missing != nil && c.Kind == Numeric
-	case RequireKnownCategories:
-		return c.Unknown != nil
-	case RequireNonNegative:
-		return c.Negative != nil
-	}
-	return false
+func (c InferredColumn) violates(d Requirement) bool {
+	return d.Numeric && c.Kind != Numeric || d.Text && c.Kind != Text ||
+		d.Labels && c.Kind != Categorical && !c.Format.HasCategories() ||
+		d.Names && c.Kind != Categorical && !c.Format.Name ||
+		d.SomeValue && c.Empty || d.NoMissing && c.Missing != nil && c.Kind == Numeric ||
+		d.KnownCategories && c.Unknown != nil || d.NonNegative && c.Negative != nil
 }

@@ -75,7 +75,7 @@ func TestPartition(t *testing.T) {
 					rows = append(rows, i)
 				}
 			}
-			all, err := datasets.Concat(blocks...)
+			all, err := datasets.Set{}.Append(blocks...)
 			if err != nil {
 				t.Fatal(err)
 			}

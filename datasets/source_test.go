@@ -108,7 +108,7 @@ func TestSources(t *testing.T) {
 
 func TestStack(t *testing.T) {
 	for name, set := range sets(300) {
-		stacked, err := datasets.Concat(set.Slice(0, 100), datasets.Set{}, set.Slice(100, 101), set.Slice(101, 300))
+		stacked, err := datasets.Set{}.Append(set.Slice(0, 100), datasets.Set{}, set.Slice(100, 101), set.Slice(101, 300))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestStack(t *testing.T) {
 		}
 	}
 	all := sets(10)
-	mixed, err := datasets.Concat(datasets.Set{X: all["shared"].X}, datasets.Set{X: all["sparse"].X})
+	mixed, err := datasets.Set{}.Append(datasets.Set{X: all["shared"].X}, datasets.Set{X: all["sparse"].X})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestStack(t *testing.T) {
 		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X},
 			"datasets: all blocks must be sparse or all dense"},
 	} {
-		if _, err := datasets.Concat(c.a, c.b); err == nil || err.Error() != c.want {
+		if _, err := c.a.Append(c.b); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}

@@ -11,9 +11,9 @@
 //	lasso                    [Lasso]                  *[FittedLinear]
 //	elastic_net              [ElasticNet]             *[FittedLinear]
 //	svr                      [SVR]                    *[FittedLinear]
-//	poisson                  [Poisson]                *[FittedGLM]
-//	gamma_regression         [GammaRegression]        *[FittedGLM]
-//	tweedie                  [Tweedie]                *[FittedGLM]
+//	poisson                  [Poisson]                *fittedGLM
+//	gamma_regression         [GammaRegression]        *fittedGLM
+//	tweedie                  [Tweedie]                *fittedGLM
 //	huber                    [Huber]                  *[FittedHuber]
 //	quantile_regression      [QuantileRegression]     *[FittedLinear]
 //	ridge_classifier         [RidgeClassifier]        *[FittedLinearClassifier]
@@ -21,11 +21,11 @@
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
 //	kernel_ridge             [KernelRidge]                                            one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]
-//	kernel_svm               [KernelSVM]              *[FittedKernelSVM]
-//	kernel_svr               [KernelSVR]              *[FittedKernelSVR]
-//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]           incremental
+//	kernel_svm               [KernelSVM]              *fittedKernelSVM
+//	kernel_svr               [KernelSVR]              *fittedKernelSVR
+//	sgd_classifier           [SGDClassifier]          *FittedSGDClassifier           incremental
 //	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]            incremental
-//	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes
+//	rff_network              [RFFNetwork]             *fittedRFFNetwork              several targets, or classes
 //	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with standard deviations
 //
 // Package meta contains meta-estimators; packages cluster and anomaly contain unsupervised models.
@@ -82,7 +82,7 @@ var (
 		FullPredictor
 		Reporter
 		graph.ModelExporter
-	}{(*FittedGaussianProcess)(nil), (*FittedGLM)(nil), (*fittedKernelRidge)(nil), (*fittedKernelRidgeClassifier)(nil),
-		(*FittedKernelSVM)(nil), (*FittedKernelSVR)(nil), (*FittedLinear)(nil), (*FittedLinearClassifier)(nil),
-		(*FittedLogistic)(nil), (*FittedRFFNetwork)(nil), (*fittedPairwiseSVM)(nil), (*fittedSGDProbabilistic)(nil)}
+	}{(*FittedGaussianProcess)(nil), (*fittedGLM)(nil), (*fittedKernelRidge)(nil), (*fittedKernelRidgeClassifier)(nil),
+		(*fittedKernelSVM)(nil), (*fittedKernelSVR)(nil), (*FittedLinear)(nil), (*FittedLinearClassifier)(nil),
+		(*FittedLogistic)(nil), (*fittedRFFNetwork)(nil), (*fittedPairwiseSVM)(nil), (*fittedSGDProbabilistic)(nil)}
 )

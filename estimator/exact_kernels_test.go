@@ -104,8 +104,8 @@ func TestKernelMachinesWithExactKernels(t *testing.T) {
 		r.Kernel, r.Gamma, r.Exponent, r.C, r.Epsilon, r.Tol = name, s.Gamma, 1.4, C, 0.2, tol
 		data := datasets.Set{X: X, Y: classes}
 		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
-		svm := fit(t, s, data).(*estimator.FittedKernelSVM)
-		svr := fit(t, r, datasets.Set{X: X, Y: y}).(*estimator.FittedKernelSVR)
+		svm := fit(t, s, data).(vectorMachine)
+		svr := fit(t, r, datasets.Set{X: X, Y: y}).(vectorMachine)
 		scores := func(support mat.Matrix, dual *mat.Dense, intercept float64) (f, beta []float64) {
 			rows := mat.DenseCopyOf(support)
 			var out mat.Dense

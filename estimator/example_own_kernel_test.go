@@ -54,9 +54,9 @@ func Example_stringKernel() {
 // Gram matrices of another program: of the training rows, and of new rows with the training rows.
 func Example_precomputed() {
 	ctx := context.Background()
-	train, err := npy.ReadFile(ctx, "testdata/gram_train.npy", npy.Options{})
+	train, err := npy.Options{}.ReadFile(ctx, "testdata/gram_train.npy")
 	check(err)
-	test, err := npy.ReadFile(ctx, "testdata/gram_test.npy", npy.Options{})
+	test, err := npy.Options{}.ReadFile(ctx, "testdata/gram_test.npy")
 	check(err)
 
 	ridge := estimator.NewKernelRidge()

@@ -79,7 +79,7 @@ func (k *kernelFeatures) export(g *graph.Graph, rows graph.Value) (graph.Value, 
 }
 
 // ExportModel adds to g the targets, or class, scores and probabilities.
-func (f *FittedRFFNetwork) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedRFFNetwork) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	outputs := f.m.Export(g, rows)
 	if len(f.classes) == 0 {
 		return g.Regression(outputs), nil

@@ -41,12 +41,14 @@ func (s *GammaRegression) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedGLM].
+// Fit fits the model to data in memory; the result has the methods Coef and Intercept of
+// [FittedLinear].
 func (s GammaRegression) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource fits the model to a stream; the result is a [*FittedGLM].
+// FitSource fits the model to a stream; the result has the methods Coef and Intercept of
+// [FittedLinear].
 func (s GammaRegression) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -76,7 +78,7 @@ func (s GammaRegression) StartFrom(ctx context.Context, from Predictor, schema d
 	return startPasses(ctx, s, from, schema, cols)
 }
 
-// Finish returns the [*FittedGLM] of the last pass.
+// Finish returns the model of the last pass.
 func (s GammaRegression) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	return finishPasses(ctx, s, last)
 }
@@ -88,7 +90,7 @@ func (s GammaRegression) Tags() datasets.Tags {
 
 func (s GammaRegression) name() string { return "gamma_regression" }
 
-func (s GammaRegression) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
+func (s GammaRegression) fitted(m linear, _ []string) Predictor { return &fittedGLM{m} }
 
 func (s GammaRegression) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 

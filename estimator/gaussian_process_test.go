@@ -412,7 +412,7 @@ func TestGaussianProcessOfOddRows(t *testing.T) {
 	data := drawnProcess(10, 60, []float64{2, 2}, 0.1, 1, 0)
 	s := estimator.NewGaussianProcess()
 	s.Features = 100
-	twice, err := datasets.Concat(data, data)
+	twice, err := data.Append(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type glm struct {
 // glmParams declares the common hyper-parameters.
 func glmParams(l *param.List, alpha *float64, intercept *bool, tol *float64, maxIter *int) {
 	l.Float(alpha, "alpha", "penalty on the squared weights, relative to the mean deviance", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Float(tol, "tol", "tolerance: norm of the gradient, relative to that of the constant model", param.Positive())
 	l.Int(maxIter, "max_iter", "maximum number of Newton steps", param.AtLeast(1))
@@ -121,13 +121,13 @@ func (g glm) summary(c *counts) (*design.Labels, float64, error) {
 	return &design.Labels{Y: []float64{mean}, Weights: []float64{weight}}, weight / c.mass[0], g.checkMean(mean)
 }
 
-// FittedGLM is a fitted [Poisson], [GammaRegression] or [Tweedie]: a generalized linear model with
+// fittedGLM is a fitted [Poisson], [GammaRegression] or [Tweedie]: a generalized linear model with
 // log link, exp(X·coefᵀ + intercept).
-type FittedGLM struct{ linear }
+type fittedGLM struct{ linear }
 
 // Predict returns the mean of the target of each row of X. It fails with [ErrTooLarge] if a mean
 // overflows.
-func (f *FittedGLM) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedGLM) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, _ := X.Dims()
 	out := make([]float64, n)
 	if err := f.score(ctx, out, X); err != nil {
@@ -147,15 +147,15 @@ func means(scores []float64) ([]float64, error) {
 }
 
 // Outputs returns values.
-func (f *FittedGLM) Outputs() Outputs { return Outputs{Has: OutputValues} }
+func (f *fittedGLM) Outputs() Outputs { return Outputs{Has: OutputValues} }
 
 // PredictFull returns the mean of the target of each row of X.
-func (f *FittedGLM) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
+func (f *fittedGLM) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
 	values, err := f.Predict(ctx, X)
 	return Prediction{Values: values}, err
 }
 
-func (f *FittedGLM) read(scores *mat.Dense, err error, _ Request) (Prediction, error) {
+func (f *fittedGLM) read(scores *mat.Dense, err error, _ Request) (Prediction, error) {
 	if err != nil {
 		return Prediction{}, err
 	}
@@ -164,12 +164,12 @@ func (f *FittedGLM) read(scores *mat.Dense, err error, _ Request) (Prediction, e
 }
 
 // State serializes the model.
-func (f *FittedGLM) State(s *model.State) {
+func (f *fittedGLM) State(s *model.State) {
 	f.state(s)
 	s.Require(len(f.intercept) == 1, "the model must have one output")
 }
 
 // ExportModel adds to g the means.
-func (f *FittedGLM) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedGLM) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	return g.Regression(g.Exp(f.export(g, rows))), nil
 }

@@ -214,7 +214,7 @@ func glmCase(t *testing.T, name string, s estimator.Estimator) {
 	}
 	golden.Load(t, name, &in, &want)
 	for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
-		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.Weights}).(*estimator.FittedGLM)
+		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.Weights}).(linearModel)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-6)
 		near(t, "intercept", f.Intercept(), []float64{want.Intercept}, 1e-6)
 		got, err := f.Predict(context.Background(), matrix(in.XTest))

@@ -51,7 +51,7 @@ func (s *Huber) Params(l *param.List) {
 	l.Float(&s.Epsilon, "epsilon", "residuals above this multiple of their scale count by their absolute values",
 		param.Range{Low: 1, High: math.Inf(1), LowOpen: true})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Float(&s.Tol, "tol", "tolerance: norm of the gradient, relative to that of the median", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "maximum number of Newton steps", param.AtLeast(1))

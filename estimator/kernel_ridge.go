@@ -95,7 +95,7 @@ func (s *KernelRidge) Params(l *param.List) {
 // kernelPenaltyParams declares the penalty and intercept of kernel ridge regression and its classifier.
 func kernelPenaltyParams(l *param.List, alpha *float64, intercept *bool) {
 	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive())
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 }
 
@@ -103,7 +103,7 @@ func kernelPenaltyParams(l *param.List, alpha *float64, intercept *bool) {
 func kernelWidthParams(l *param.List, name *kernel.Name, gamma *kernel.Gamma, more ...string) {
 	name.Declare(l, "kernel", slices.Concat(pairwise.Kernels, more)...)
 	l.Value(gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
-	l.Complexity("gamma", param.Rougher)
+	l.Rougher("gamma")
 }
 
 // kernelShapeParams declares the numbers of the kernels that have one.

@@ -61,7 +61,7 @@ func NewKernelSVM() KernelSVM {
 // Params declares the hyperparameters.
 func (s *KernelSVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
-	l.Complexity("C", param.LessPenalty)
+	l.LessPenalty("C")
 	kernelWidthParams(l, &s.Kernel, &s.Gamma, "sigmoid")
 	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
@@ -84,13 +84,14 @@ func (s KernelSVM) plain() kernelsvm.Spec {
 		Seed:  s.Seed}
 }
 
-// Fit learns from data in memory; the result is a [*FittedKernelSVM].
+// Fit learns from data in memory; the result has the methods SupportVectors, Dual, Gamma
+// and Intercept.
 func (s KernelSVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, l, err := fitKernelSVM(ctx, s, s.plain(), data, s.labels)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_svm: %w", err)
 	}
-	return &FittedKernelSVM{kernelClassifier{kernelModel{m}, l.Classes}}, nil
+	return &fittedKernelSVM{kernelClassifier{kernelModel{m}, l.Classes}}, nil
 }
 
 // labels reads the classes and weights of rows.

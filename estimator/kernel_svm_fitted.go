@@ -10,12 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 )
 
-// FittedKernelSVM is a sum of kernels at support vectors for each class, or a single one, positive
+// fittedKernelSVM is a sum of kernels at support vectors for each class, or a single one, positive
 // for the second class, where there are two: what [KernelSVM] returns.
-type FittedKernelSVM struct{ kernelClassifier }
+type fittedKernelSVM struct{ kernelClassifier }
 
-// FittedKernelSVR is a sum of kernels at support vectors: what [KernelSVR] returns.
-type FittedKernelSVR struct{ kernelRegressor }
+// fittedKernelSVR is a sum of kernels at support vectors: what [KernelSVR] returns.
+type fittedKernelSVR struct{ kernelRegressor }
 
 // supportVectors returns a copy of the rows of Dual.
 func (f *kernelModel) supportVectors() mat.Matrix {
@@ -40,19 +40,19 @@ func (f *kernelModel) describeSupport() string {
 }
 
 // SupportVectors returns a copy of the support vectors of all classes, the rows of Dual: a *mat.Dense or *matrices.CSR.
-func (f *FittedKernelSVM) SupportVectors() mat.Matrix { return f.supportVectors() }
+func (f *fittedKernelSVM) SupportVectors() mat.Matrix { return f.supportVectors() }
 
 // Tags returns that the stored rows are support vectors.
-func (f *FittedKernelSVM) Tags() datasets.Tags { return f.supportTags() }
+func (f *fittedKernelSVM) Tags() datasets.Tags { return f.supportTags() }
 
 // SupportVectors returns a copy of the support vectors, the rows of Dual: a *mat.Dense or *matrices.CSR.
-func (f *FittedKernelSVR) SupportVectors() mat.Matrix { return f.supportVectors() }
+func (f *fittedKernelSVR) SupportVectors() mat.Matrix { return f.supportVectors() }
 
 // Tags returns that the stored rows are support vectors.
-func (f *FittedKernelSVR) Tags() datasets.Tags { return f.supportTags() }
+func (f *fittedKernelSVR) Tags() datasets.Tags { return f.supportTags() }
 
 // String describes the model in a line.
-func (f *FittedKernelSVM) String() string { return f.describeSupport() }
+func (f *fittedKernelSVM) String() string { return f.describeSupport() }
 
 // String describes the model in a line.
-func (f *FittedKernelSVR) String() string { return f.describeSupport() }
+func (f *fittedKernelSVR) String() string { return f.describeSupport() }

@@ -51,9 +51,9 @@ func NewKernelSVR() KernelSVR {
 // Params declares the hyperparameters.
 func (s *KernelSVR) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
-	l.Complexity("C", param.LessPenalty)
+	l.LessPenalty("C")
 	l.Float(&s.Epsilon, "epsilon", "residuals up to this size have no loss", param.AtLeast(0))
-	l.Complexity("epsilon", param.MorePenalty)
+	l.MorePenalty("epsilon")
 	kernelWidthParams(l, &s.Kernel, &s.Gamma, "sigmoid")
 	kernelShapeParams(l, &s.Kernel, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
@@ -66,13 +66,14 @@ func (s KernelSVR) plain() kernelsvm.Spec {
 		MaxIter: s.MaxIter, Seed: s.Seed}
 }
 
-// Fit learns from data in memory; the result is a [*FittedKernelSVR].
+// Fit learns from data in memory; the result has the methods SupportVectors, Dual, Gamma
+// and Intercept.
 func (s KernelSVR) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, _, err := fitKernelSVM(ctx, s, s.plain(), data, s.labels)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_svr: %w", err)
 	}
-	return &FittedKernelSVR{kernelRegressor{kernelModel{m}}}, nil
+	return &fittedKernelSVR{kernelRegressor{kernelModel{m}}}, nil
 }
 
 // labels reads the targets and weights of rows.

@@ -78,7 +78,7 @@ func (s *ElasticNet) Params(l *param.List) {
 
 // lassoParams declares the common hyperparameters, after alpha.
 func lassoParams(l *param.List, intercept *bool, tol *float64, maxIter *int) {
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Float(tol, "tol", "tolerance: duality gap, relative to the objective of zero weights", param.Positive())
 	l.Int(maxIter, "max_iter", "maximum number of sweeps of coordinate descent", param.AtLeast(1))

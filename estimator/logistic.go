@@ -66,7 +66,7 @@ func NewLogistic() Logistic {
 // Params declares the hyperparameters.
 func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
-	l.Complexity("C", param.LessPenalty)
+	l.LessPenalty("C")
 	l.Float(&s.L1Ratio, "l1_ratio", "share of the penalty on absolute weights; the rest is on half the squared weights",
 		param.Range{Low: 0, High: 1})
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")

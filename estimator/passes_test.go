@@ -65,7 +65,7 @@ func solutionOf(t *testing.T, p Predictor) ([]float64, []float64, Report) {
 		return f.coef.RawMatrix().Data, f.intercept, f.report
 	case *FittedLinearClassifier:
 		return f.coef.RawMatrix().Data, f.intercept, f.report
-	case *FittedGLM:
+	case *fittedGLM:
 		return f.coef.RawMatrix().Data, f.intercept, f.report
 	case *FittedLogistic:
 		return f.coef.RawMatrix().Data, f.intercept, f.report

@@ -48,12 +48,14 @@ func (s *Poisson) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedGLM].
+// Fit fits the model to data in memory; the result has the methods Coef and Intercept of
+// [FittedLinear].
 func (s Poisson) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource fits the model to a stream; the result is a [*FittedGLM].
+// FitSource fits the model to a stream; the result has the methods Coef and Intercept of
+// [FittedLinear].
 func (s Poisson) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -83,7 +85,7 @@ func (s Poisson) StartFrom(ctx context.Context, from Predictor, schema datasets.
 	return startPasses(ctx, s, from, schema, cols)
 }
 
-// Finish returns the [*FittedGLM] of the last pass.
+// Finish returns the model of the last pass.
 func (s Poisson) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	return finishPasses(ctx, s, last)
 }
@@ -95,7 +97,7 @@ func (s Poisson) Tags() datasets.Tags {
 
 func (s Poisson) name() string { return "poisson" }
 
-func (s Poisson) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
+func (s Poisson) fitted(m linear, _ []string) Predictor { return &fittedGLM{m} }
 
 func (s Poisson) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 

@@ -47,7 +47,7 @@ func NewQuantileRegression() QuantileRegression {
 func (s *QuantileRegression) Params(l *param.List) {
 	l.Float(&s.Quantile, "quantile", "the quantile to predict", param.Within(0, 1))
 	l.Float(&s.Alpha, "alpha", "penalty on the absolute weights, relative to the mean loss", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Float(&s.Tol, "tol", "tolerance: duality gap, relative to the objective", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "maximum number of interior point steps", param.AtLeast(1))

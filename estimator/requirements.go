@@ -6,8 +6,7 @@ import (
 )
 
 // numericComplete requires complete numeric columns.
-var numericComplete = []datasets.Requirement{{Constraint: datasets.RequireNumbers},
-	{Constraint: datasets.RequireNoMissing}}
+var numericComplete = []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Ridge) Requirements() []datasets.Requirement { return numericComplete }

@@ -56,7 +56,7 @@ import (
 // for the weights of a layer. All rows are stored in memory. Errors: a categorical column, a
 // missing or infinite value, no rows, a list of γ of the wrong length, and [ErrDiverged] if
 // LearningRate is too large. If the inputs are uninformative, all predictions are the mean, or the
-// class frequencies, with a warning. [FittedRFFNetwork.Relevance] returns the relevance of the
+// class frequencies, with a warning. The method Relevance of the fitted network returns the relevance of the
 // inputs.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma
@@ -100,13 +100,13 @@ const (
 func (s *RFFNetwork) Params(l *param.List) {
 	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the initial frequencies", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
-	l.Complexity("gamma", param.Rougher)
+	l.Rougher("gamma")
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Layers, "layers", "number of layers of features", param.Between(1, maxLayers))
-	l.Complexity("layers", param.MoreUnits)
+	l.MoreUnits("layers")
 	l.Int(&s.Features, "features", "number of features of each layer", param.Between(1, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Names(&s.Train, "train", "trained parameters in addition to the head: any of scales, frequencies and phases")
 	l.Check("train", func() error {
 		for i, name := range s.Train {
@@ -117,7 +117,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 		return nil
 	})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Float(&s.LearningRate, "learning_rate", "initial learning rate", param.Positive())
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "number of rows of a minibatch; 0 selects at most 64", param.AtLeast(0))
@@ -129,7 +129,8 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the draw, the rows held out and the minibatches")
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedRFFNetwork].
+// Fit fits the model to data in memory; the result has the methods
+// Coef, Frequencies, Phases and Relevance.
 func (s RFFNetwork) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	p, err := s.fit(ctx, data)
 	if err != nil {
@@ -138,7 +139,7 @@ func (s RFFNetwork) Fit(ctx context.Context, data datasets.Set) (Predictor, erro
 	return p, nil
 }
 
-func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwork, error) {
+func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*fittedRFFNetwork, error) {
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwo
 	if err != nil {
 		return nil, err
 	}
-	return &FittedRFFNetwork{t.unscaled(m), t.names}, nil
+	return &fittedRFFNetwork{t.unscaled(m), t.names}, nil
 }
 
 // trainingData is the training data of a network.

@@ -15,22 +15,22 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedRFFNetwork is a fitted [RFFNetwork]: a regression or, if the target has classes, a
+// fittedRFFNetwork is a fitted [RFFNetwork]: a regression or, if the target has classes, a
 // classifier with probabilities.
-type FittedRFFNetwork struct {
+type fittedRFFNetwork struct {
 	m       *network.Model
 	classes []string // nil of a regression
 }
 
 // Predict returns the first target, or the code of the class, of each row of X.
-func (f *FittedRFFNetwork) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedRFFNetwork) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.PredictFull(ctx, X, Request{Outputs: OutputValues})
 	return out.Values, err
 }
 
 // Outputs returns values and targets of a regression, values, scores and probabilities of a classifier, and all of
 // these of a zero value.
-func (f *FittedRFFNetwork) Outputs() Outputs {
+func (f *fittedRFFNetwork) Outputs() Outputs {
 	regression, classifier := OutputValues|OutputTargets, OutputValues|OutputScores|OutputProbabilities
 	switch {
 	case f.m == nil:
@@ -42,7 +42,7 @@ func (f *FittedRFFNetwork) Outputs() Outputs {
 }
 
 // PredictFull returns every target, or class, scores and probabilities, of each row of X.
-func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+func (f *fittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := scoresOf(ctx, X, f.InputWidth(), len(f.m.Intercept),
 		func(ctx context.Context, dst []float64, X mat.Matrix) error {
 			return f.m.Scores(ctx, dst, design.ToFloat64(X))
@@ -54,41 +54,41 @@ func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want R
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedRFFNetwork) InputWidth() int { d, _ := f.m.Layers[0].W.Dims(); return d }
+func (f *fittedRFFNetwork) InputWidth() int { d, _ := f.m.Layers[0].W.Dims(); return d }
 
 // Tags returns the number of input columns, their relevance and the coefficients of the last layer.
-func (f *FittedRFFNetwork) Tags() datasets.Tags {
+func (f *fittedRFFNetwork) Tags() datasets.Tags {
 	return datasets.Tags{InputWidth: f.InputWidth(), Relevance: f.Relevance(), Coef: f.Coef}
 }
 
 // Layers returns the number of layers.
-func (f *FittedRFFNetwork) Layers() int { return len(f.m.Layers) }
+func (f *fittedRFFNetwork) Layers() int { return len(f.m.Layers) }
 
 // Frequencies returns a copy of the frequencies W of a layer, inputs × features, the first being layer 0.
-func (f *FittedRFFNetwork) Frequencies(layer int) *mat.Dense {
+func (f *fittedRFFNetwork) Frequencies(layer int) *mat.Dense {
 	return mat.DenseCopyOf(f.m.Layers[layer].W)
 }
 
 // Phases returns a copy of the phases b of a layer.
-func (f *FittedRFFNetwork) Phases(layer int) []float64 {
+func (f *fittedRFFNetwork) Phases(layer int) []float64 {
 	return slices.Clone(f.m.Layers[layer].B)
 }
 
 // Coef returns a copy of the weights of the features of the last layer, outputs × features.
-func (f *FittedRFFNetwork) Coef() *mat.Dense { return mat.DenseCopyOf(f.m.Head) }
+func (f *fittedRFFNetwork) Coef() *mat.Dense { return mat.DenseCopyOf(f.m.Head) }
 
 // Intercept returns a copy of the intercepts, one for each output.
-func (f *FittedRFFNetwork) Intercept() []float64 { return slices.Clone(f.m.Intercept) }
+func (f *fittedRFFNetwork) Intercept() []float64 { return slices.Clone(f.m.Intercept) }
 
 // Relevance returns the importance of each input relative to the largest: the change of the outputs
 // per standard deviation of the input, as the root mean square of the gradient over up to 512
 // training rows. Several targets have unit variance each, classes are measured by their scores. It
 // is nil if all predictions are equal, and for models saved by versions without Relevance.
-func (f *FittedRFFNetwork) Relevance() []float64 { return slices.Clone(f.m.Relevance) }
+func (f *fittedRFFNetwork) Relevance() []float64 { return slices.Clone(f.m.Relevance) }
 
 // Report returns the report of the training. Its Iterations are epochs, and its Objective is a mean
 // over the training rows, with targets of variance 1.
-func (f *FittedRFFNetwork) Report() Report {
+func (f *fittedRFFNetwork) Report() Report {
 	r := f.m.Report
 	out := Report{Solver: "adam", Iterations: r.Epochs, Converged: r.Plateau, Objective: r.Objective}
 	if !r.Plateau {
@@ -103,7 +103,7 @@ func (f *FittedRFFNetwork) Report() Report {
 }
 
 // String describes the model in a line.
-func (f *FittedRFFNetwork) String() string {
+func (f *fittedRFFNetwork) String() string {
 	m := f.m
 	_, D := m.Head.Dims()
 	return fmt.Sprintf("%d layer(s) of %d trained features of %d inputs, %d outputs, best after %d of %d epochs",
@@ -112,7 +112,7 @@ func (f *FittedRFFNetwork) String() string {
 }
 
 // State serializes layers, head and, for a classifier, the class names.
-func (f *FittedRFFNetwork) State(s *model.State) {
+func (f *fittedRFFNetwork) State(s *model.State) {
 	m, classes := &network.Model{}, f.classes
 	if f.m != nil {
 		m = f.m

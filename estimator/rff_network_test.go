@@ -27,13 +27,13 @@ func smallNetwork() RFFNetwork {
 }
 
 // network fits a network.
-func fittedNetwork(t *testing.T, s RFFNetwork, data datasets.Set) *FittedRFFNetwork {
+func fittedNetwork(t *testing.T, s RFFNetwork, data datasets.Set) *fittedRFFNetwork {
 	t.Helper()
 	p, err := s.Fit(context.Background(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(*FittedRFFNetwork)
+	return p.(*fittedRFFNetwork)
 }
 
 // The target determines the task and the outputs of the network.
@@ -219,7 +219,7 @@ func TestNetworkRefusesDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		harm(a)
-		if err := model.Restore(a, &FittedRFFNetwork{}); err == nil {
+		if err := model.Restore(a, &fittedRFFNetwork{}); err == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}
@@ -254,7 +254,7 @@ func TestNetworkRelevanceInAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.change(a)
-		back := &FittedRFFNetwork{}
+		back := &fittedRFFNetwork{}
 		if err := model.Restore(a, back); (err != nil) != c.fails {
 			t.Errorf("%s: %v", what, err)
 		} else if err == nil && !slices.Equal(back.Relevance(), c.want) {

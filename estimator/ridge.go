@@ -57,7 +57,7 @@ func NewRidge() Ridge {
 // Params declares the hyperparameters.
 func (s *Ridge) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Choice(&s.Solver, "solver",
 		"algorithm that solves for the weights; auto selects it by the shape of the rows", "auto", "cholesky", "dual", "cg")

@@ -37,7 +37,7 @@ func NewRidgeClassifier() RidgeClassifier {
 // Params declares the hyperparameters.
 func (s *RidgeClassifier) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	l.Choice(&s.Solver, "solver",

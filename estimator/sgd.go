@@ -50,7 +50,7 @@ func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, interce
 		"elasticnet", "none")
 	l.Float(alpha, "alpha", "weight of the penalty relative to the mean loss; the learning rates auto and optimal "+
 		"depend on it", param.AtLeast(0))
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Float(l1Ratio, "l1_ratio", "share of l1 in elasticnet", param.Between(0, 1))
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
 }

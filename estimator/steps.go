@@ -17,11 +17,11 @@ func init() {
 	registry.Add("estimator", "svm", "linear support vector machine", NewSVM, &FittedLinearClassifier{})
 	registry.Add("estimator", "svr", "linear support vector regression", NewSVR, &FittedLinear{})
 	registry.Add("estimator", "poisson", "Poisson regression of counts and rates, with a log link",
-		NewPoisson, &FittedGLM{})
+		NewPoisson, &fittedGLM{})
 	registry.Add("estimator", "gamma_regression", "gamma regression of positive, skewed targets, with a log link",
-		NewGammaRegression, &FittedGLM{})
+		NewGammaRegression, &fittedGLM{})
 	registry.Add("estimator", "tweedie", "Tweedie regression of targets ≥ 0 with a mass at 0, with a log link",
-		NewTweedie, &FittedGLM{})
+		NewTweedie, &fittedGLM{})
 	registry.Add("estimator", "huber", "linear regression that is robust to outliers of the target",
 		NewHuber, &FittedHuber{})
 	registry.Add("estimator", "quantile_regression", "linear regression of a quantile, such as the median",
@@ -31,9 +31,9 @@ func init() {
 	registry.Add("estimator", "kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
 		NewKernelRidgeClassifier, &fittedKernelRidgeClassifier{})
 	registry.Add("estimator", "kernel_svm", "support vector machine with an exact kernel",
-		NewKernelSVM, &FittedKernelSVM{})
+		NewKernelSVM, &fittedKernelSVM{})
 	registry.Add("estimator", "kernel_svr", "support vector regression with an exact kernel",
-		NewKernelSVR, &FittedKernelSVR{})
+		NewKernelSVR, &fittedKernelSVR{})
 	registry.Add("estimator", "sgd_classifier",
 		"linear classifier by stochastic gradient descent, with incremental learning",
 		NewSGDClassifier, &FittedSGDClassifier{})
@@ -42,7 +42,7 @@ func init() {
 		NewSGDRegressor, &FittedSGDRegressor{})
 	registry.Add("estimator", "rff_network",
 		"random Fourier features whose frequencies are trained, for numbers or classes",
-		NewRFFNetwork, &FittedRFFNetwork{})
+		NewRFFNetwork, &fittedRFFNetwork{})
 	registry.Add("estimator", "gaussian_process",
 		"Gaussian process regression on random Fourier features, with learned kernel and uncertainty",
 		NewGaussianProcess, &FittedGaussianProcess{})

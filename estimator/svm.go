@@ -50,7 +50,7 @@ func NewSVM() SVM {
 // Params declares the hyperparameters.
 func (s *SVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
-	l.Complexity("C", param.LessPenalty)
+	l.LessPenalty("C")
 	l.Choice(&s.Loss, "loss", "loss of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")

@@ -39,9 +39,9 @@ func NewSVR() SVR {
 // Params declares the hyperparameters.
 func (s *SVR) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss relative to the penalty; larger values fit more closely", param.Positive())
-	l.Complexity("C", param.LessPenalty)
+	l.LessPenalty("C")
 	l.Float(&s.Epsilon, "epsilon", "residuals up to this size have no loss", param.AtLeast(0))
-	l.Complexity("epsilon", param.MorePenalty)
+	l.MorePenalty("epsilon")
 	l.Choice(&s.Loss, "loss", "loss of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive",
 		"squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")

@@ -49,12 +49,14 @@ func (s *Tweedie) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedGLM].
+// Fit fits the model to data in memory; the result has the methods Coef and Intercept of
+// [FittedLinear].
 func (s Tweedie) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource fits the model to a stream; the result is a [*FittedGLM].
+// FitSource fits the model to a stream; the result has the methods Coef and Intercept of
+// [FittedLinear].
 func (s Tweedie) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -84,7 +86,7 @@ func (s Tweedie) StartFrom(ctx context.Context, from Predictor, schema datasets.
 	return startPasses(ctx, s, from, schema, cols)
 }
 
-// Finish returns the [*FittedGLM] of the last pass.
+// Finish returns the model of the last pass.
 func (s Tweedie) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	return finishPasses(ctx, s, last)
 }
@@ -96,7 +98,7 @@ func (s Tweedie) Tags() datasets.Tags {
 
 func (s Tweedie) name() string { return "tweedie" }
 
-func (s Tweedie) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
+func (s Tweedie) fitted(m linear, _ []string) Predictor { return &fittedGLM{m} }
 
 func (s Tweedie) plain() joint.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // prices is a table of two inputs and a price whose logarithm they explain, or whether that is high.
@@ -30,7 +32,7 @@ func prices(n int, classes bool) string {
 	return b.String()
 }
 
-func around(t *testing.T, classes bool, pipeline, search string, more ...Override) (Result, Model) {
+func around(t *testing.T, classes bool, pipeline, search string, more ...Override) (result.Result, Model) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", prices(160, classes))
@@ -191,7 +193,7 @@ func TestThresholdErrors(t *testing.T) {
 			[]string{"threshold predicts classes, but the task is regression"}},
 	} {
 		put(t, "spec.yaml", "data: {train: "+c.data+"}\npipeline:\n- threshold: "+c.threshold+"\n")
-		err := Validate(context.Background(), "spec.yaml")
+		_, err := LoadOptions{All: true}.Load(context.Background(), "spec.yaml")
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", c.threshold, err, want)
@@ -269,7 +271,7 @@ func TestPlanAround(t *testing.T) {
 	} {
 		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"
 		put(t, "wrong.yaml", text)
-		err := Validate(context.Background(), "wrong.yaml")
+		_, err := LoadOptions{All: true}.Load(context.Background(), "wrong.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", pipeline, err, want)
 		}

@@ -74,7 +74,7 @@ type AutoOptions struct {
 //
 //	experiment.yaml   the experiment that reproduces the chosen model
 //	model.bochner     that model, fitted to training and held-out rows
-//	result.json       a [Result], with a [result.Auto]
+//	result.json       a [result.Result], with a [result.Auto]
 //	leaderboard.csv   one row for each candidate
 //	predictions.csv   one row for each test row
 //	auto.journal      the trials, from which the same call resumes
@@ -85,7 +85,7 @@ type AutoOptions struct {
 //
 // Closing o.Stop ends the search with the best model so far. When ctx ends, Auto returns an error
 // that matches ctx.Err() and context.Cause(ctx).
-func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
+func Auto(ctx context.Context, path string, o AutoOptions) (result.Result, error) {
 	known := []string{}
 	report := func(text string) {
 		known = append(known, text)
@@ -97,17 +97,17 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 		o.Task, o.counts, o.Score = string(datasets.Regression), true, cmp.Or(o.Score, "mean_poisson_deviance")
 	}
 	if err := o.errs().Err(); err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	if err := o.readStart(report); err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	began := time.Now()
 	draft, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
 	spec, err := autoSpec(draft, path, o, report)
 	if err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	out := newOutputs(spec, true)
 	out.started = began
@@ -194,7 +194,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 			return spec, errors.New("experiment: " + path + ": an experiment file names its data; " + o.ExtraFiles[0] +
 				" is one more")
 		}
-		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Unsupervised() {
+		if spec, err = (LoadOptions{Input: o.Input}).Load(ctx, path); err == nil && spec.Task().Unsupervised() {
 			return spec, errors.New("experiment: " + path + ": " + unsupervisedAuto(spec.Task()))
 		}
 		if err == nil && spec.Task() == datasets.MultiLabel {

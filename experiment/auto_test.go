@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // houses writes rows of two numbers, one with missing values, a category and a price that depends on them; change
@@ -57,13 +58,13 @@ func TestAuto(t *testing.T) {
 	var reported []string
 	o := few("")
 	o.OnDecision = func(text string) { reported = append(reported, text) }
-	result, err := experiment.Auto(context.Background(), "houses.csv", o)
+	found, err := experiment.Auto(context.Background(), "houses.csv", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Profile == nil || result.Profile.Rows != result.Rows.Train ||
-		len(result.Profile.Columns) != result.Features {
-		t.Errorf("%d rows and %d inputs are described as %+v", result.Rows.Train, result.Features, result.Profile)
+	if found.Profile == nil || found.Profile.Rows != found.Rows.Train ||
+		len(found.Profile.Columns) != found.Features {
+		t.Errorf("%d rows and %d inputs are described as %+v", found.Rows.Train, found.Features, found.Profile)
 	}
 	dir := filepath.Join("runs", "houses")
 	for _, name := range []string{"experiment.yaml", "model.bochner", "result.json", "predictions.csv", "leaderboard.csv",
@@ -72,9 +73,9 @@ func TestAuto(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if result.Rows.Train != 96 || result.Rows.Test != 24 || result.Test["r2"] < 0.4 || result.Auto.Candidates > 12 ||
-		result.Auto.Candidates < 6 {
-		t.Errorf("%+v, test %v", result.Rows, result.Test)
+	if found.Rows.Train != 96 || found.Rows.Test != 24 || found.Test["r2"] < 0.4 || found.Auto.Candidates > 12 ||
+		found.Auto.Candidates < 6 {
+		t.Errorf("%+v, test %v", found.Rows, found.Test)
 	}
 	if all := strings.Join(reported, "\n"); !strings.Contains(all, "24 held out") ||
 		!strings.Contains(all, "price: regression") {
@@ -84,8 +85,8 @@ func TestAuto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read experiment.Result
-	if err := json.Unmarshal(text, &read); err != nil || read.Auto == nil || read.Auto.Recipe != result.Auto.Recipe {
+	var read result.Result
+	if err := json.Unmarshal(text, &read); err != nil || read.Auto == nil || read.Auto.Recipe != found.Auto.Recipe {
 		t.Errorf("result.json: %v, %+v", err, read.Auto)
 	}
 	board, err := os.ReadFile(filepath.Join(dir, "leaderboard.csv"))
@@ -93,7 +94,7 @@ func TestAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(bytes.NewReader(board)).ReadAll()
-	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0],
+	if err != nil || len(rows) != 1+found.Auto.Candidates || strings.Join(rows[0],
 		" ") != "rank recipe parameters score std_error rows features seconds chosen failed "+
 		"estimate predict_seconds bytes" {
 		t.Errorf("%d lines in the leaderboard, %v, %v", len(rows), rows[0], err)
@@ -286,7 +287,7 @@ func TestAutoRefit(t *testing.T) {
 		}
 		return out.String()
 	}
-	search := func(dir string, change func(*experiment.AutoOptions)) experiment.Result {
+	search := func(dir string, change func(*experiment.AutoOptions)) result.Result {
 		t.Helper()
 		o := few(dir)
 		o.Candidates = 5

@@ -31,14 +31,14 @@ func TestChangedFiles(t *testing.T) {
 		open func(path string) (datasets.Source, error)
 	}{
 		"f.csv": {"a,b\n" + plain.String(), func(path string) (datasets.Source, error) {
-			return csv.Open(ctx, path, csv.Options{})
+			return csv.Options{}.Open(ctx, path)
 		}},
 		"f.svm": {pairs.String(), func(path string) (datasets.Source, error) {
-			return svmlight.Open(ctx, path, svmlight.Options{})
+			return svmlight.Options{}.Open(ctx, path)
 		}},
 		"f.arff": {"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n" + plain.String(),
 			func(path string) (datasets.Source, error) {
-				return arff.Open(ctx, path, arff.Options{})
+				return arff.Options{}.Open(ctx, path)
 			}},
 	}
 	other := func(text string) string { return strings.Replace(text, "1000", "2000", 1) } // of the same length

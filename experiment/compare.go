@@ -16,9 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
-// Comparison is the result of [Compare].
-type Comparison = result.Comparison
-
 // Compare compares runs by the files in their directories: settings, scores, times and memory, with
 // significance tests of each run against the first. The score is a metric of all runs; "" is the
 // metric of their searches. By cost, runs without costs of mistakes have those of the others.
@@ -28,13 +25,13 @@ type Comparison = result.Comparison
 // the scores of their best candidates. Holm's correction applies to each list of tests. Notes
 // explain omitted tests. Predictions are streamed.
 //
-// Runs that cannot be compared cause an [*IncomparableRunsError].
+// Runs that cannot be compared cause an error that lists why.
 //
 // [compare.McNemar]: https://pkg.go.dev/github.com/bochner-ml/bochner/metrics/compare#McNemar
 // [compare.Paired]: https://pkg.go.dev/github.com/bochner-ml/bochner/metrics/compare#Paired
 // [compare.CorrectedT]: https://pkg.go.dev/github.com/bochner-ml/bochner/metrics/compare#CorrectedT
-func Compare(ctx context.Context, score string, folders ...string) (Comparison, error) {
-	wrong := &IncomparableRunsError{}
+func Compare(ctx context.Context, score string, folders ...string) (result.Comparison, error) {
+	wrong := &incomparableRunsError{}
 	read := readRuns(folders, wrong)
 	var runs []finishedRun // runs with comparable settings
 	for k, r := range read {
@@ -43,10 +40,10 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 		}
 	}
 	if len(runs) < 2 {
-		return Comparison{}, wrong
+		return result.Comparison{}, wrong
 	}
 	first := runs[0]
-	c := Comparison{
+	c := result.Comparison{
 		Task: first.Task, Positive: first.Positive, TestRows: first.Rows.Test,
 		Differences: settings(runs), OnTestRows: []result.TestResult{}, OnFolds: []result.TestResult{}, Notes: []string{},
 	}
@@ -58,20 +55,20 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 	}
 	costs := compareCosts(runs, &c)
 	if err := compareScores(&c, score); err != nil {
-		return Comparison{}, err
+		return result.Comparison{}, err
 	}
 	if err := compareRows(ctx, runs, &c, costs, wrong); err != nil {
-		return Comparison{}, err
+		return result.Comparison{}, err
 	}
 	if len(wrong.Problems) > 0 {
-		return Comparison{}, wrong
+		return result.Comparison{}, wrong
 	}
 	if err := compareFolds(runs, &c); err != nil {
-		return Comparison{}, err
+		return result.Comparison{}, err
 	}
 	for _, tests := range [][]result.TestResult{c.OnTestRows, c.OnFolds} {
 		if err := correct(tests); err != nil {
-			return Comparison{}, err
+			return result.Comparison{}, err
 		}
 	}
 	if len(c.OnTestRows) > 0 && !c.OnTestRows[0].Ranks(c.Score) {
@@ -82,7 +79,7 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 }
 
 // compareScores sets the metric of the comparison and the sentence that names the best run.
-func compareScores(c *Comparison, score string) error {
+func compareScores(c *result.Comparison, score string) error {
 	part, of := "test rows", func(r result.RunSummary) map[string]float64 { return r.Test }
 	if c.TestRows == 0 {
 		part, of = "training rows", func(r result.RunSummary) map[string]float64 { return r.Train }
@@ -159,7 +156,7 @@ func correct(tests []result.TestResult) error {
 }
 
 // CompareHTML writes a comparison as an HTML page.
-func CompareHTML(path string, c Comparison) error {
+func CompareHTML(path string, c result.Comparison) error {
 	for _, r := range c.Runs {
 		for _, name := range slices.Concat(runOutputs, autoOutputs) {
 			if err := files.CheckOutput(path, filepath.Join(r.Folder, name)); err != nil {

@@ -26,7 +26,7 @@ type pairing struct {
 
 // compareRows pairs the predictions of the test rows and tests their differences.
 func compareRows(ctx context.Context, runs []finishedRun, c *result.Comparison, costs runCosts,
-	wrong *IncomparableRunsError) error {
+	wrong *incomparableRunsError) error {
 	if c.TestRows == 0 {
 		c.Notes = append(c.Notes, "There are no test rows. Training scores are optimistic.")
 		return nil
@@ -61,7 +61,7 @@ type rowComparison struct {
 	loss    *metrics.Metric // nil for squared errors
 	classes bool
 	costs   runCosts // to test instead of the accuracy; without a table for none
-	wrong   *IncomparableRunsError
+	wrong   *incomparableRunsError
 	files   []*predictions.Reader // nil after the end of a file
 	targets []string
 	pairs   []pairing // of each run with the first, whose own is empty

@@ -14,29 +14,29 @@ import (
 	"github.com/bochner-ml/bochner/internal/learning/metricinput"
 )
 
-// IncomparableRunsError reports runs that cannot be compared: incomplete directories, different
+// incomparableRunsError reports runs that cannot be compared: incomplete directories, different
 // test rows, or different tasks and metrics.
-type IncomparableRunsError struct{ Problems []string }
+type incomparableRunsError struct{ Problems []string }
 
 // Error lists all that is wrong.
-func (e *IncomparableRunsError) Error() string {
+func (e *incomparableRunsError) Error() string {
 	return "experiment: cannot compare these runs:\n  " + strings.Join(e.Problems, "\n  ")
 }
 
-func (e *IncomparableRunsError) add(format string, args ...any) {
+func (e *incomparableRunsError) add(format string, args ...any) {
 	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
 }
 
 // finishedRun is a run read from its directory.
 type finishedRun struct {
-	Result
+	result.Result
 	label, folder string
 	spec          Spec
 	values        config.Values
 }
 
 // readRuns reads all runs.
-func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finishedRun) {
+func readRuns(folders []string, wrong *incomparableRunsError) (runs []finishedRun) {
 	if len(folders) < 2 {
 		wrong.add("must be at least two runs, got %d", len(folders))
 	}
@@ -89,7 +89,7 @@ func label(runs []finishedRun) {
 }
 
 // comparableSettings reports whether two runs have comparable settings, and records the differences.
-func comparableSettings(first, other finishedRun, wrong *IncomparableRunsError) bool {
+func comparableSettings(first, other finishedRun, wrong *incomparableRunsError) bool {
 	before := len(wrong.Problems)
 	differ := func(what, then, now string) {
 		if then != now {

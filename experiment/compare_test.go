@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
@@ -22,7 +23,7 @@ const comparedClasses = "data: {train: odd.csv, target: kind, split: {test: 0.4}
 	"{features: 20}}, logistic]\nreport: {html: false, importance: {repeats: 0}, learning_curve: {points: 0}}\n"
 
 // runIn runs an experiment with output to a directory.
-func runIn(t *testing.T, dir, document string, overrides ...Override) Result {
+func runIn(t *testing.T, dir, document string, overrides ...Override) result.Result {
 	t.Helper()
 	return execute(t, spec(t, document, append(overrides, set("output.dir", dir))...))
 }
@@ -253,7 +254,7 @@ func TestIncomparable(t *testing.T) {
 			"unsaid/predictions.csv:6: row " + row[0] + " has no prediction"},
 	} {
 		c, err := Compare(context.Background(), "", strings.Fields(folders)...)
-		var wrong *IncomparableRunsError
+		var wrong *incomparableRunsError
 		if !errors.As(err, &wrong) || len(c.Runs) != 0 {
 			t.Errorf("%s: %v", folders, err)
 			continue
@@ -279,7 +280,7 @@ func TestIncomparable(t *testing.T) {
 func TestCompareByTheLoss(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(300))
-	var runs []Result
+	var runs []result.Result
 	for _, alpha := range []string{"0.0001", "0.3"} {
 		runs = append(runs, execute(t, spec(t, strings.ReplaceAll(waving, "ridge: {alpha: 0.1}",
 			"quantile_regression: {quantile: 0.9, alpha: "+alpha+"}"), set("output.dir", "runs/"+alpha))))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -36,12 +37,12 @@ func day(text string, lo, hi int, ok func(line string) bool) string {
 }
 
 // on runs incremental learning from a model.
-func on(t *testing.T, text, model string, force bool, overrides ...Override) (Result, error) {
+func on(t *testing.T, text, model string, force bool, overrides ...Override) (result.Result, error) {
 	t.Helper()
 	put(t, "spec.yaml", text)
-	s, err := LoadWith(context.Background(), "spec.yaml", LoadOptions{Continue: model, Overrides: overrides})
+	s, err := LoadOptions{Continue: model, Overrides: overrides}.Load(context.Background(), "spec.yaml")
 	if err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	return Run(context.Background(), s, Options{Continue: model, Force: force})
 }
@@ -68,7 +69,7 @@ func TestRunContinues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept Result
+	var kept result.Result
 	if err := json.Unmarshal(sum, &kept); err != nil || kept.Before == nil || *kept.Before != *r.Before {
 		t.Fatalf("result.json: %+v, %v", kept.Before, err)
 	}
@@ -95,7 +96,7 @@ func TestRunContinues(t *testing.T) {
 	if err != nil || again.Before.Rows != 200+2*rows {
 		t.Errorf("%+v, %v", again.Before, err)
 	}
-	var early *ExistingRunError
+	var early *existingRunError
 	if _, err = on(t, daily, "second/model.bochner", false, set("data.train", "second.csv"), set("output.dir", "second"),
 		set("pipeline.sgd_classifier.epochs", "3")); !errors.As(err, &early) ||
 		len(early.Differences) != 1 || !strings.Contains(early.Differences[0], "--continue: another model") {

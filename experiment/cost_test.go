@@ -30,7 +30,7 @@ func TestCostIsAScore(t *testing.T) {
 	costly := execute(t, spec(t, data+"pipeline: [standardize, {threshold: {cost: {false_positive: 1, false_negative: 6}"+
 		", estimator: logistic}}]\nsearch: {grid: {threshold.estimator.C: [0.01, 1]}, folds: 3, score: cost}\n"+
 		"output: {dir: costly}\n"))
-	cost := func(r Result) float64 { // 1 for a false positive, 6 for a false negative
+	cost := func(r result.Result) float64 { // 1 for a false positive, 6 for a false negative
 		c := r.Confusion.Counts
 		return (c[0][1] + 6*c[1][0]) / float64(r.Rows.Test)
 	}

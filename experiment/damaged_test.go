@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )
@@ -37,7 +38,7 @@ func TestDamagedResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var r Result
+			var r result.Result
 			if jsonfloat.Unmarshal(damaged, &r) != nil || r.Check() != nil {
 				return
 			}

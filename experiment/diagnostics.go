@@ -41,7 +41,7 @@ type examination struct {
 	evaluated evaluated
 	model     estimator.Predictor // without intervals
 	until     time.Time           // when it ends; zero for no limit
-	found     *Result
+	found     *result.Result
 }
 
 // examine computes the diagnostics of the predictions of the test rows, or else of the training

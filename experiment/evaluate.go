@@ -179,7 +179,7 @@ const (
 
 // gapWarnings returns a warning if the test score is much worse than that of cross-validation. It names
 // the row that has most of the squared error.
-func gapWarnings(r Result, in metrics.Input, number func(row int) int) ([]string, error) {
+func gapWarnings(r result.Result, in metrics.Input, number func(row int) int) ([]string, error) {
 	summary := result.RunSummary{Search: r.Search, Auto: r.Auto}
 	name, mean, stdErr, ok := summary.Chosen()
 	test, scored := r.Test[name]

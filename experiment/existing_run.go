@@ -28,15 +28,15 @@ var (
 // autoJournal is the name of the journal of [Auto].
 const autoJournal = "auto.journal"
 
-// ExistingRunError reports that output.dir contains a finished run with other settings or data.
+// existingRunError reports that output.dir contains a finished run with other settings or data.
 // Options.Force overwrites it.
-type ExistingRunError struct {
+type existingRunError struct {
 	Dir         string
 	Differences []string // "pipeline.rff.gamma: 0.05 → 0.1"
 }
 
 // Error lists the differences and the remedies.
-func (e *ExistingRunError) Error() string {
+func (e *existingRunError) Error() string {
 	const most = 8
 	lines := e.Differences
 	if len(lines) > most {
@@ -46,20 +46,20 @@ func (e *ExistingRunError) Error() string {
 		"replaces them, --set output.dir=… keeps both", e.Dir, strings.Join(lines, "\n  "))
 }
 
-// existingRun returns an [*ExistingRunError] if the output directory contains a finished run that
+// existingRun returns an [*existingRunError] if the output directory contains a finished run that
 // differs in more than names and time limits.
 func existingRun(s Spec, data digests, before *result.InitialModel) error {
-	result, err := resultIn(s.Output.Dir)
+	then, err := resultIn(s.Output.Dir)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return nil // the run has not finished
 	}
-	out := &ExistingRunError{Dir: s.Output.Dir}
+	out := &existingRunError{Dir: s.Output.Dir}
 	if err != nil {
 		out.Differences = []string{"result.json: it cannot be read"}
 		return out
 	}
-	if result.Auto != nil {
+	if then.Auto != nil {
 		out.Differences = []string{"the model was found by auto, whose search is not part of this experiment"}
 		return out
 	}
@@ -88,7 +88,7 @@ func existingRun(s Spec, data digests, before *result.InitialModel) error {
 	for _, d := range old.Differences(own) {
 		out.Differences = append(out.Differences, d.String())
 	}
-	for _, d := range otherFiles(result, Result{SHA256: data, Before: before}) {
+	for _, d := range otherFiles(then, result.Result{SHA256: data, Before: before}) {
 		what := "other contents"
 		if d.Path == continued {
 			what = "another model"
@@ -165,7 +165,7 @@ func writtenByRun(dir string) bool {
 }
 
 // resultIn reads the result of the run in a directory.
-func resultIn(dir string) (r Result, err error) {
+func resultIn(dir string) (r result.Result, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err == nil {
 		err = jsonfloat.Unmarshal(text, &r)

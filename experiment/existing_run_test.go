@@ -44,7 +44,7 @@ func TestEarlierRun(t *testing.T) {
 		"a split":           {[]Override{set("data.split.test", "0.5")}, []string{"data.split: none → given"}},
 	} {
 		err := run(Options{}, c.set...)
-		var earlier *ExistingRunError
+		var earlier *existingRunError
 		errors.As(err, &earlier)
 		switch {
 		case c.want == nil && err != nil:
@@ -57,7 +57,7 @@ func TestEarlierRun(t *testing.T) {
 	}
 	before := model()
 	put(t, "rows.csv", complete(61, class))
-	var earlier *ExistingRunError
+	var earlier *existingRunError
 	if err := run(Options{}); !errors.As(err, &earlier) || len(earlier.Differences) != 1 ||
 		!strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
 		t.Errorf("other data: %v", err)
@@ -112,7 +112,7 @@ func TestRunAndAutoInOneFolder(t *testing.T) {
 		}
 	}
 	before := files()
-	var earlier *ExistingRunError
+	var earlier *existingRunError
 	if _, err := Run(ctx, s, Options{}); !errors.As(err, &earlier) || !reflect.DeepEqual(files(), before) {
 		t.Errorf("a run over auto: %v, %v", err, files())
 	}

@@ -9,7 +9,7 @@
 // the time and memory of a run. [Run] writes into output.dir:
 //
 //	spec.yaml         the experiment with all defaults and seeds
-//	result.json       scores, times, memory, versions, warnings: a [Result]
+//	result.json       scores, times, memory, versions, warnings: a [result.Result]
 //	cv_results.csv    one row for each candidate of the search
 //	predictions.csv   one row for each test row
 //	model.bochner     the fitted pipeline with the schema of its data
@@ -22,7 +22,6 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/experiment/internal/config"
-	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 )
 
@@ -31,9 +30,6 @@ type Spec = config.Spec
 
 // Override replaces one value of an experiment file.
 type Override = config.Override
-
-// Result is the content of result.json.
-type Result = result.Result
 
 // Progress is called during a run with the current phase ("load", "search", "refit", "evaluate",
 // "report" or "write") and its progress. Total is 0 if unknown. Calls do not overlap.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -65,7 +66,7 @@ func put(t *testing.T, name, text string) {
 	}
 }
 
-func execute(t *testing.T, s Spec) Result {
+func execute(t *testing.T, s Spec) result.Result {
 	t.Helper()
 	r, err := Run(context.Background(), s, Options{Force: true})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/experiment/report"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 )
@@ -52,7 +53,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%v: %d background rows", err, few.ShapleyValues.Background)
 	}
 	var text bytes.Buffer
-	if err := WriteExplanation(&text, "csv", few); err != nil {
+	if err := report.WriteExplanation(&text, "csv", few); err != nil {
 		t.Fatal(err)
 	}
 	table, err := csv.NewReader(&text).ReadAll()
@@ -75,7 +76,7 @@ func TestExplainFile(t *testing.T) {
 	o := Options{Drop: []string{"w", "g"}, Explain: &ExplainOptions{BackgroundFile: "rows.csv", Background: 10}}
 	for out, want := range map[string]string{"x.csv": "row,output", "x.JSON": "{", "x.html": "<!DOCTYPE html>",
 		"x.npz": "PK"} {
-		if _, err := ExplainFile(ctx, "model", "rows.csv", out, o); err != nil {
+		if _, err := o.ExplainFile(ctx, "model", "rows.csv", out); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := os.ReadFile(out); err != nil || !strings.HasPrefix(string(text), want) {
@@ -104,7 +105,7 @@ func TestExplainFile(t *testing.T) {
 		}
 	}
 	for out, want := range map[string]string{"x.png": ".csv, .json, .html or .npz", "rows.csv": "is an input"} {
-		if _, err := ExplainFile(ctx, "model", "rows.csv", out, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := o.ExplainFile(ctx, "model", "rows.csv", out); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", out, err, want)
 		}
 	}

@@ -143,8 +143,8 @@ func writeData(e Exported, model, out string) error {
 	return files.ReplaceText(e.DataFile, e.Data)
 }
 
-// ExportTo is [Export] to w, with inline constants; the file name determines the format only.
-func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptions) (Exported, error) {
+// Write is [Export] to w, with inline constants; the name out determines the format only.
+func (o ExportOptions) Write(ctx context.Context, model, out string, w io.Writer) (Exported, error) {
 	return exportTo(ctx, model, out, "", w, o)
 }
 
@@ -181,13 +181,13 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 	case "onnx":
 		how := onnx.Options{Metadata: about, Precision: o.Precision, Opset: o.Opset, Columns: o.Columns}.Whole()
 		output.Opset, output.Precision = how.Opset, how.Precision
-		output.Artifact, err = onnx.Write(w, g, how)
+		output.Artifact, err = how.Write(w, g)
 	case "go":
 		how := golang.Options{Metadata: about, Package: o.Package, Data: embedded}
 		output.Package = how.Name()
-		output.Artifact, err = golang.Write(w, g, how)
+		output.Artifact, err = how.Write(w, g)
 	default:
-		output.Artifact, err = python.Write(w, g, python.Options{Metadata: about, Data: embedded})
+		output.Artifact, err = python.Options{Metadata: about, Data: embedded}.Write(w, g)
 	}
 	if err != nil {
 		return Exported{}, fmt.Errorf("experiment: %s: %w", model, err)

@@ -26,7 +26,7 @@ func TestExportFormatByExtension(t *testing.T) {
 			t.Errorf("%s begins with %q, and %+v is said of its %d bytes", file, text[:40], got, len(text))
 		}
 		var b bytes.Buffer
-		if _, err := ExportTo(context.Background(), "model", "-", &b, ExportOptions{To: got.To}); err != nil ||
+		if _, err := (ExportOptions{To: got.To}).Write(context.Background(), "model", "-", &b); err != nil ||
 			!bytes.Equal(b.Bytes(), text) {
 			t.Errorf("%s: written elsewhere it is another: %v", file, err)
 		}
@@ -131,7 +131,7 @@ func TestLargeConstantsAreNextToTheSource(t *testing.T) {
 		t.Errorf("a file was replaced: %v", err)
 	}
 	var b bytes.Buffer
-	output, err := ExportTo(ctx, "model", "-", &b, ExportOptions{To: "python"})
+	output, err := ExportOptions{To: "python"}.Write(ctx, "model", "-", &b)
 	if err != nil || output.DataFile != "" || !strings.Contains(strings.Join(output.Warnings, ""),
 		"which takes long to compile or import") {
 		t.Errorf("%v, %q, %q", err, output.DataFile, output.Warnings)

@@ -263,7 +263,7 @@ func TestGramMatricesAreNotExplained(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cannot explain a model of kernel: precomputed") {
 		t.Errorf("explain: error %v", err)
 	}
-	if _, err := LoadWith(context.Background(), "out/spec.yaml", LoadOptions{Continue: "out"}); err == nil ||
+	if _, err := (LoadOptions{Continue: "out"}).Load(context.Background(), "out/spec.yaml"); err == nil ||
 		!strings.Contains(err.Error(), "data.gram: Gram matrices do not support incremental learning") {
 		t.Errorf("--continue: error %v", err)
 	}

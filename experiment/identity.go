@@ -114,7 +114,7 @@ func checkUnchangedDatabase(ctx context.Context, s Spec, before digests) error {
 const continued = "--continue"
 
 // otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.
-func otherFiles(then, now Result) (out []config.Difference) {
+func otherFiles(then, now result.Result) (out []config.Difference) {
 	for _, file := range []struct{ path, then, now string }{
 		{"data.train", then.SHA256.Train, now.SHA256.Train},
 		{"data.test", then.SHA256.Test, now.SHA256.Test},

@@ -36,7 +36,7 @@ func TestStandardInput(t *testing.T) {
 		for _, name := range names {
 			o := LoadOptions{Overrides: []Override{set(path, "-"), set("output.dir", "again")},
 				Input: strings.NewReader(written(t, name)), All: true}
-			s, err := LoadWith(ctx, "spec.yaml", o)
+			s, err := o.Load(ctx, "spec.yaml")
 			if err != nil {
 				t.Errorf("%s from %s: %v", path, name, err)
 				continue
@@ -59,8 +59,8 @@ func TestStandardInput(t *testing.T) {
 		"{\"a\":1,\"y\":\"no\"}\n{\"a\":[1]}\n": "standard input:2: column a: must be a number, a string, true, false or " +
 			"null, got an object or an array; exclude it with data.drop (Roles.Drop in Go)",
 	} {
-		_, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"),
-			set("data.test", "null"), set("data.drop", "[]")}, Input: strings.NewReader(input)})
+		_, err := LoadOptions{Overrides: []Override{set("data.train", "-"), set("data.test", "null"),
+			set("data.drop", "[]")}, Input: strings.NewReader(input)}.Load(ctx, "spec.yaml")
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "--set: ", "spec.yaml:2:8: "), wrong) {
 			t.Errorf("%.30q: %v, want %s", input, err, wrong)
 		}
@@ -71,8 +71,8 @@ func TestStandardInput(t *testing.T) {
 		t.Skip(err)
 	}
 	defer silent.Close()
-	if _, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"),
-		set("logistic.C", "-1")}, Input: silent}); err == nil {
+	if _, err := (LoadOptions{Overrides: []Override{set("data.train", "-"), set("logistic.C", "-1")},
+		Input: silent}).Load(ctx, "spec.yaml"); err == nil {
 		t.Error("no fault")
 	}
 	draft, err := scaffold.Experiment(ctx, "-", scaffold.Options{Target: "y", Input: strings.NewReader(rows)})

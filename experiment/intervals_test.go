@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // waves is a table of two inputs, two targets that they explain but for noise, and a class.
@@ -73,7 +74,7 @@ func numbersOf(t *testing.T, strs []string) []float64 {
 }
 
 // checkIntervals compares coverage and width of predictions.csv with those of result.json, and both with the level.
-func checkIntervals(t *testing.T, r Result, method string) {
+func checkIntervals(t *testing.T, r result.Result, method string) {
 	t.Helper()
 	got := table(t, "runs/spec/predictions.csv")
 	if !slices.Equal(got[""][:5], []string{"row", "truth", "prediction", "lower", "upper"}) {
@@ -250,7 +251,7 @@ func same(t *testing.T, method string) {
 		!strings.Contains(m.Spec, "intervals: {method: "+method+", level: 0.9") {
 		t.Errorf("inspect has %+v\n%s", m.Intervals, m.Spec)
 	}
-	if _, err := PredictFile(ctx, "runs/spec/model.bochner", "rows.csv", "all.csv", Options{}); err != nil {
+	if _, err := (Options{}).PredictFile(ctx, "runs/spec/model.bochner", "rows.csv", "all.csv"); err != nil {
 		t.Fatal(err)
 	}
 	all, tested := table(t, "all.csv"), table(t, "runs/spec/predictions.csv")

@@ -30,7 +30,7 @@ func TestManyRowsInAFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), text.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	run := func(stream string) Result {
+	run := func(stream string) result.Result {
 		spec, err := Parse(context.Background(), "many.yaml", fmt.Appendf(nil, `
 name: many
 data: {train: %s/rows.csv, target: y, task: regression, stream: %s}

@@ -116,8 +116,8 @@ func shapeOf(ctx context.Context, parts *dataload.Parts) (datasets.Shape, error)
 		}
 		shape = set.Shape()
 	}
-	shape.Streamed, shape.Documents = parts.Streamed, datasets.NewDocuments(ctx, train)
-	return shape, nil
+	shape.Streamed = parts.Streamed
+	return shape.WithDocuments(ctx, train), nil
 }
 
 // read opens the training and test rows, infers the task, splits, and gathers the rows in memory

@@ -52,10 +52,7 @@ func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (
 	return steps, max(p.Cost(shape).Bytes, int64(scores))
 }
 
-// ErrTooLarge is matched by the errors of [Plan.Refusal] and [Run] for insufficient memory.
-var ErrTooLarge = memory.ErrTooLarge
-
-// tooLarge is an [ErrTooLarge] with the required and available memory.
+// tooLarge is a [memory.ErrTooLarge] with the required and available memory.
 type tooLarge struct {
 	bytes, available int64
 	way              string
@@ -66,9 +63,9 @@ func (e tooLarge) Error() string {
 		float64(e.available)/1e9, e.way)
 }
 
-func (e tooLarge) Unwrap() error { return ErrTooLarge }
+func (e tooLarge) Unwrap() error { return memory.ErrTooLarge }
 
-// checkMemory returns an [ErrTooLarge] if bytes exceeds the available memory.
+// checkMemory returns a [memory.ErrTooLarge] if bytes exceeds the available memory.
 func checkMemory(bytes, available int64, streamed, searched bool) error {
 	if bytes <= available {
 		return nil

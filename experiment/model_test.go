@@ -103,7 +103,7 @@ func TestDirectoryOfRunIsItsModel(t *testing.T) {
 		!strings.Contains(err.Error(), refused) {
 		t.Errorf("the model is replaced: %v", err)
 	}
-	if _, err := PredictFile(ctx, "out", "rows.csv", "out/model.bochner", Options{}); err == nil ||
+	if _, err := (Options{}).PredictFile(ctx, "out", "rows.csv", "out/model.bochner"); err == nil ||
 		!strings.Contains(err.Error(), refused) {
 		t.Errorf("the model is replaced: %v", err)
 	}
@@ -344,7 +344,7 @@ func TestWaitingForRowsEnds(t *testing.T) {
 	defer close(in.until)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	_, err := PredictFile(ctx, "model", "-", "p.csv", Options{Input: in})
+	_, err := Options{Input: in}.PredictFile(ctx, "model", "-", "p.csv")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -434,7 +434,7 @@ func TestPredictionsAreCompleteLines(t *testing.T) {
 		t.Errorf("%d lines, the end is %q", strings.Count(text, "\n"), text[len(text)-20:])
 	}
 	put(t, "p.csv", "earlier\n")
-	if _, err := PredictFile(context.Background(), "model", "bad.csv", "p.csv", Options{}); err == nil {
+	if _, err := (Options{}).PredictFile(context.Background(), "model", "bad.csv", "p.csv"); err == nil {
 		t.Error("no error")
 	}
 	if text, _ := os.ReadFile("p.csv"); string(text) != "earlier\n" {
@@ -443,7 +443,7 @@ func TestPredictionsAreCompleteLines(t *testing.T) {
 	if err := os.Symlink("p.csv", "short"); err != nil {
 		t.Skip(err)
 	}
-	if _, err := PredictFile(context.Background(), "model", "rows.csv", "short", Options{}); err != nil {
+	if _, err := (Options{}).PredictFile(context.Background(), "model", "rows.csv", "short"); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Lstat("short"); err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -456,7 +456,7 @@ func TestPredictionsAreCompleteLines(t *testing.T) {
 		if err := os.Link(out, "link"); err != nil {
 			t.Skip(err)
 		}
-		if _, err := PredictFile(context.Background(), "model", "bad.csv", "link", Options{}); err == nil ||
+		if _, err := (Options{}).PredictFile(context.Background(), "model", "bad.csv", "link"); err == nil ||
 			!strings.Contains(err.Error(), "take another name") {
 			t.Error(err)
 		}
@@ -492,7 +492,7 @@ func TestModelsOfPrograms(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(120, class))
 	roles := datasets.Roles{Target: []string{"y"}, Drop: []string{"c", "w", "g"}}
-	rows, err := csv.ReadFile(context.Background(), "rows.csv", csv.Options{Roles: roles, Missing: []string{"?"}})
+	rows, err := csv.Options{Roles: roles, Missing: []string{"?"}}.ReadFile(context.Background(), "rows.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

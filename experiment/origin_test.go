@@ -31,7 +31,7 @@ func TestPartsOfDatesAreOneColumn(t *testing.T) {
 			"{columns: rest, kernel: gaussian}]}, alpha: 0.1}\n",
 	} {
 		put(t, "spec.yaml", data+rest)
-		if err := Validate(t.Context(), "spec.yaml"); err != nil {
+		if _, err := (LoadOptions{All: true}).Load(t.Context(), "spec.yaml"); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		execute(t, spec(t, data+rest, set("output.dir", name)))
@@ -92,7 +92,7 @@ func TestEncodingsOfOneColumn(t *testing.T) {
 			"{columns: words, kernel: gaussian}, {columns: rest, kernel: laplacian}]}}\n  - ridge\n", ""},
 	} {
 		put(t, "spec.yaml", data+c.steps)
-		err := Validate(t.Context(), "spec.yaml")
+		_, err := LoadOptions{All: true}.Load(t.Context(), "spec.yaml")
 		if c.problem != "" {
 			if err == nil || !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("%s: %v, want %s", c.name, err, c.problem)

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment/internal/runfolder"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/codec/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
 // outputs contains the outputs of a run: its result and its directory.
 type outputs struct {
-	result  Result
+	result  result.Result
 	started time.Time
 	auto    bool // whether package auto chooses the pipeline
 	// comments are those of the experiment file, by name of the member of an ensemble; "" for the pipeline.
@@ -26,7 +27,7 @@ type outputs struct {
 
 // newOutputs returns the empty outputs of a new run.
 func newOutputs(spec Spec, auto bool) *outputs {
-	found := Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
+	found := result.Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
 	return &outputs{result: found, started: time.Now(), auto: auto}
 }
 
@@ -87,7 +88,7 @@ func (out *outputs) writeResult() error {
 }
 
 // end ends a run with its error and returns its result. It removes the files of a failed run.
-func (out *outputs) end(ctx context.Context, err error) (Result, error) {
+func (out *outputs) end(ctx context.Context, err error) (result.Result, error) {
 	if out.folder != nil {
 		out.folder.Close()
 	}
@@ -95,7 +96,7 @@ func (out *outputs) end(ctx context.Context, err error) (Result, error) {
 		if ctx.Err() != nil {
 			err = ctxerr.Check(ctx)
 		}
-		out.result = Result{}
+		out.result = result.Result{}
 	}
 	return out.result, err
 }

@@ -28,7 +28,7 @@ func TestNamedPipes(t *testing.T) {
 		text, _ := os.ReadFile("out.csv")
 		got <- string(text)
 	}()
-	if _, err := PredictFile(context.Background(), "model", "in.csv", "out.csv", Options{}); err != nil {
+	if _, err := (Options{}).PredictFile(context.Background(), "model", "in.csv", "out.csv"); err != nil {
 		t.Fatal(err)
 	}
 	if text := <-got; text != want {

@@ -183,5 +183,5 @@ func outlines(ctx context.Context, spec Spec, parts *dataload.Parts) (train data
 	return train, count, nil
 }
 
-// Refusal returns an [ErrTooLarge] if the run cannot fit in memory, else nil.
+// Refusal returns an error if the run cannot fit in memory, else nil.
 func (p Plan) Refusal() error { return checkMemory(p.Bytes, p.Available, p.Stream, p.Folds > 0) }

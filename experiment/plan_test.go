@@ -136,10 +136,10 @@ func TestPlanOfManyClasses(t *testing.T) {
 		for _, search := range []string{"", "search: {grid: {rff.gamma: [1, 2]}, folds: 2}"} {
 			s := spec(t, strings.Replace(yaml, "MODEL", model, 1)+search)
 			p, err := NewPlan(context.Background(), s)
-			if err != nil || !errors.Is(p.Refusal(), ErrTooLarge) || p.Bytes < 8*3000*30_000_000 {
+			if err != nil || !errors.Is(p.Refusal(), memory.ErrTooLarge) || p.Bytes < 8*3000*30_000_000 {
 				t.Fatalf("%s: %d bytes, %v", model, p.Bytes, err)
 			}
-			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) ||
+			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, memory.ErrTooLarge) ||
 				!strings.Contains(err.Error(), "insufficient memory") {
 				t.Errorf("%s: the run reports %v", model, err)
 			}
@@ -194,10 +194,10 @@ func TestPlanOfText(t *testing.T) {
 	before := debug.SetMemoryLimit(1 << 30)
 	defer debug.SetMemoryLimit(before)
 	p, err := NewPlan(context.Background(), long)
-	if err != nil || !errors.Is(p.Refusal(), ErrTooLarge) || p.Steps[0].Bytes < 1<<31 {
+	if err != nil || !errors.Is(p.Refusal(), memory.ErrTooLarge) || p.Steps[0].Bytes < 1<<31 {
 		t.Errorf("plan: %v, %v, %+v", p.Refusal(), err, p.Steps)
 	}
-	if _, err := Run(context.Background(), long, Options{}); !errors.Is(err, ErrTooLarge) {
+	if _, err := Run(context.Background(), long, Options{}); !errors.Is(err, memory.ErrTooLarge) {
 		t.Errorf("run: %v", err)
 	}
 }

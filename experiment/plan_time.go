@@ -145,5 +145,5 @@ func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out data
 	if err != nil && !errors.Is(err, errEnough) {
 		return out, err
 	}
-	return datasets.Concat(blocks...)
+	return datasets.Set{}.Append(blocks...)
 }

@@ -42,9 +42,9 @@ func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (d
 	return done, err
 }
 
-// PredictFile is [Predict] to a file, written atomically. The file must not be an input. The extension .json implies
+// PredictFile is the function [Predict] to a file, written atomically. The file must not be an input. The extension .json implies
 // Options.JSON; extensions of other data formats are an error.
-func PredictFile(ctx context.Context, model, data, out string, o Options) (done Predicted, err error) {
+func (o Options) PredictFile(ctx context.Context, model, data, out string) (done Predicted, err error) {
 	m, err := openModel(model)
 	if err != nil {
 		return done, err

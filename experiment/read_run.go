@@ -27,8 +27,8 @@ var specNames = []string{"spec.yaml", "experiment.yaml"}
 
 // ReadRun reads the result of a finished run from its directory: result.json, the experiment file
 // and cv_results.csv.
-func ReadRun(folder string) (Result, error) {
-	var r Result
+func ReadRun(folder string) (result.Result, error) {
+	var r result.Result
 	at := filepath.Join(folder, "result.json")
 	text, err := os.ReadFile(at)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +176,7 @@ func Report(folder string) (path string, err error) {
 
 // reportPage renders the page of a result. It recovers from panics, so that a report cannot fail a
 // run.
-func reportPage(found Result) (page []byte, err error) {
+func reportPage(found result.Result) (page []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("report: %v", p)

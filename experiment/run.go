@@ -4,15 +4,17 @@ import (
 	"bufio"
 	"context"
 	"time"
+
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // Run runs an experiment and writes its outputs into output.dir. A search writes a journal there,
 // so that an interrupted run resumes with the same result.
 //
-// If the directory contains a finished run with other settings or data, Run returns an
-// [*ExistingRunError] unless o.Force is set. When ctx ends it returns an error that matches
+// If the directory contains a finished run with other settings or data, Run returns an error unless
+// o.Force is set. When ctx ends it returns an error that matches
 // ctx.Err() and context.Cause(ctx).
-func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
+func Run(ctx context.Context, spec Spec, o Options) (result.Result, error) {
 	out := newOutputs(spec, false)
 	return out.end(ctx, run(ctx, spec, o, out))
 }

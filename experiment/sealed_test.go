@@ -170,7 +170,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 			{Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
 		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
 		"single":  {narrow, amounts},
-		"thin": {pipeline.Steps(transformer.NewDense(),
+		"thin": {pipeline.Steps(transformer.Dense{},
 			pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
 		"ranks": {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(),
 			few).Then(estimator.NewRidge()), amounts},

@@ -99,7 +99,7 @@ func TestSeveralFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", data, again.Scores, err, scores.Scores)
 		}
 	}
-	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil ||
+	if _, err := (Options{}).PredictFile(ctx, model, "tests", "tests/part-2.csv"); err == nil ||
 		!strings.Contains(err.Error(), "cannot write tests/part-2.csv: it is an input") {
 		t.Error(err)
 	}

@@ -161,7 +161,7 @@ func TestDelimiterIsSuggested(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	put(t, "spec.yaml", strings.Replace(data, ";", ",", 1)+pipe)
-	if err := Validate(context.Background(), "spec.yaml"); err == nil ||
+	if _, err := (LoadOptions{All: true}).Load(context.Background(), "spec.yaml"); err == nil ||
 		!strings.Contains(err.Error(), `the fields seem to be separated by ";": set data.csv.delimiter`) {
 		t.Errorf("validate: %v", err)
 	}
@@ -233,7 +233,7 @@ func TestFormatOfPredictions(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	ctx := context.Background()
 	want := predicted(t, "rows.csv", Options{Keep: []string{"c"}})
-	done, err := PredictFile(ctx, "model", "rows.csv", "p.json", Options{Keep: []string{"c"}})
+	done, err := Options{Keep: []string{"c"}}.PredictFile(ctx, "model", "rows.csv", "p.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestFormatOfPredictions(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"p.parquet", "p.jsonl", "p.csv.gz"} {
-		if _, err := PredictFile(ctx, "model", "rows.csv", name, Options{}); err == nil ||
+		if _, err := (Options{}).PredictFile(ctx, "model", "rows.csv", name); err == nil ||
 			!strings.Contains(err.Error(), "predictions must be a .csv or .json file, got "+name) {
 			t.Errorf("%s: %v", name, err)
 		}

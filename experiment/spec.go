@@ -17,26 +17,19 @@ import (
 // [param.FieldErrors] with all errors of the file, including missing data files and, for small
 // files, invalid rows. [Validate] checks large files too.
 func Load(ctx context.Context, path string, overrides ...Override) (Spec, error) {
-	return LoadWith(ctx, path, LoadOptions{Overrides: overrides})
+	return LoadOptions{Overrides: overrides}.Load(ctx, path)
 }
 
-// Validate reports all errors of an experiment file and its data, as a [param.FieldErrors]. Unlike
-// [Load] it reads large data files completely.
-func Validate(ctx context.Context, path string, overrides ...Override) error {
-	_, err := LoadWith(ctx, path, LoadOptions{Overrides: overrides, All: true})
-	return err
-}
-
-// LoadOptions are options of [LoadWith]. The zero value gives the behavior of [Load].
+// LoadOptions are options of [Load]. The zero value gives its behavior.
 type LoadOptions struct {
 	Overrides []Override
-	All       bool      // check large data files completely, as [Validate] does
+	All       bool      // check large data files completely
 	Continue  string    // model file whose schema the rows must have; see Options.Continue
 	Input     io.Reader // content of the path "-" in data.train or data.test; nil is standard input
 }
 
-// LoadWith is [Load] with options.
-func LoadWith(ctx context.Context, path string, o LoadOptions) (Spec, error) {
+// Load is the function [Load] with options.
+func (o LoadOptions) Load(ctx context.Context, path string) (Spec, error) {
 	text, err := config.ReadText(path)
 	if err != nil {
 		return Spec{}, fmt.Errorf("experiment: %w", files.Tell(err))

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // streamed lists searches over streamed rows: with shared sums, after fitted steps, with several
@@ -72,7 +74,7 @@ func TestStreamedSearch(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(b.String()), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			run := func(stream string) Result {
+			run := func(stream string) result.Result {
 				t.Helper()
 				path := filepath.Join(dir, "search.yaml")
 				if err := os.WriteFile(path, []byte(strings.TrimSpace(c.text)+"\n"), 0o644); err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // TestTestRowsUnlikeTraining checks that a run warns of coverage below the level and of a test score far
@@ -27,12 +29,12 @@ func TestTestRowsUnlikeTraining(t *testing.T) {
 	put(t, "like.csv", header+rows(200, 0.1))
 	put(t, "noisy.csv", header+rows(200, 0.2))
 	put(t, "outlier.csv", header+rows(100, 0.1)+"9.0,1.5\n"+rows(99, 0.1))
-	run := func(test string) Result {
+	run := func(test string) result.Result {
 		return execute(t, spec(t, "data: {train: train.csv, test: "+test+".csv, target: y}\npipeline: [standardize, "+
 			"ridge]\nsearch: {grid: {ridge.alpha: [0.01, 1]}, folds: 5}\nintervals: {method: split}\noutput: {dir: "+
 			test+"}\n"))
 	}
-	about := func(r Result, words string) string {
+	about := func(r result.Result, words string) string {
 		at := slices.IndexFunc(r.Warnings, func(w string) bool { return strings.Contains(w, words) })
 		if at < 0 {
 			return ""

@@ -81,7 +81,7 @@ func TestClustering(t *testing.T) {
 			!slices.Equal(e.Clusters, []int{60, 60}) || e.Rows != 120 {
 			t.Errorf("%s: %+v", file, e)
 		}
-		if _, err := PredictFile(context.Background(), "out/model.bochner", file, "again.csv", Options{}); err != nil {
+		if _, err := (Options{}).PredictFile(context.Background(), "out/model.bochner", file, "again.csv"); err != nil {
 			t.Fatal(err)
 		}
 		j := 1
@@ -316,7 +316,7 @@ func TestAnomaly(t *testing.T) {
 		e.Scores["roc_auc"] != r.Train["roc_auc"] || e.Positive != "odd" {
 		t.Errorf("with a target: %+v, %v", e, err)
 	}
-	if _, err := PredictFile(context.Background(), "out/model.bochner", "bare.csv", "again.csv", Options{}); err != nil {
+	if _, err := (Options{}).PredictFile(context.Background(), "out/model.bochner", "bare.csv", "again.csv"); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(below(t, "again.csv", 2), scores) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
@@ -62,7 +63,7 @@ func write(ctx context.Context, data *loaded, model estimator.Predictor, name st
 }
 
 // saveModel writes the model file.
-func saveModel(w io.Writer, data *loaded, model estimator.Predictor, found Result) error {
+func saveModel(w io.Writer, data *loaded, model estimator.Predictor, found result.Result) error {
 	m, err := modelfile.New(model)
 	if err != nil {
 		return err

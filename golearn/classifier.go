@@ -29,8 +29,8 @@ type Classifier struct {
 
 var _ base.Classifier = (*Classifier)(nil)
 
-// ErrNotFitted is the error of Predict and Save before Fit.
-var ErrNotFitted = errors.New("the classifier is not fitted")
+// errNotFitted is the error of Predict and Save before Fit.
+var errNotFitted = errors.New("the classifier is not fitted")
 
 // NewClassifier returns a classifier that is fitted by spec: a pipeline, an estimator, or a search
 // over the parameters of either. A regressor predicts a float class attribute.
@@ -102,7 +102,7 @@ func (c *Classifier) choose(data datasets.Set) (pipeline.Pipeline, error) {
 // model, else a new one of the same name.
 func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error) {
 	if c.model == nil {
-		return nil, fmt.Errorf("golearn: %w", ErrNotFitted)
+		return nil, fmt.Errorf("golearn: %w", errNotFitted)
 	}
 	data, err := fromInputs(grid, c.model.Schema.Targets)
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *Classifier) Save(path string) error {
 // checkSavable returns an error if the model cannot be saved.
 func (c *Classifier) checkSavable() error {
 	if c.model == nil {
-		return fmt.Errorf("golearn: nothing to save: %w", ErrNotFitted)
+		return fmt.Errorf("golearn: nothing to save: %w", errNotFitted)
 	}
 	if name, ok := findFilter(c.model.Spec().Steps); ok {
 		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a "+

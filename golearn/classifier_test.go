@@ -159,7 +159,7 @@ func TestSplitAndConfusionMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := metrics.NewConfusionMatrix(metrics.Input{YTrue: held.Y, YPred: values, Classes: 3}, data.Schema.Classes())
+	own, err := metrics.Input{YTrue: held.Y, YPred: values, Classes: 3}.Confusion(data.Schema.Classes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestPredictMatchesNames(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	_, grid := irises(t)
 	c := NewClassifier(machine())
-	if err := c.Save("nowhere"); !errors.Is(err, ErrNotFitted) {
+	if err := c.Save("nowhere"); !errors.Is(err, errNotFitted) {
 		t.Errorf("saved before a fit: %v", err)
 	}
 	if err := c.Fit(grid); err != nil {
@@ -417,7 +417,7 @@ func TestSeveralClassAttributes(t *testing.T) {
 func TestUnfitted(t *testing.T) {
 	_, grid := irises(t)
 	c := NewClassifier(machine())
-	if _, err := c.Predict(grid); !errors.Is(err, ErrNotFitted) {
+	if _, err := c.Predict(grid); !errors.Is(err, errNotFitted) {
 		t.Errorf("error %v", err)
 	}
 	for _, a := range grid.AllClassAttributes() {

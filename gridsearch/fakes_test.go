@@ -30,7 +30,7 @@ type line struct {
 
 func (s *line) Params(l *param.List) {
 	l.Float(&s.Shrink, "shrink", "factor of the slope", param.AtLeast(0))
-	l.Complexity("shrink", param.MorePenalty)
+	l.MorePenalty("shrink")
 	l.Int(&s.Shift, "shift", "multiple of the second column", param.Any())
 	l.Choice(&s.Mode, "mode", "whether to fit at all", "fit", "fail", "nan", "stuck")
 	l.Check("shift", func() error {

@@ -18,7 +18,7 @@ import (
 // Axis is one parameter of the estimator and the values to try, in order.
 //
 // [RefitOneStdError] compares candidates parameter by parameter; the first difference decides which
-// is simpler, as declared by [param.List.Complexity]:
+// is simpler, as declared by methods of [param.List]:
 //
 //  1. the size of the model: fewer features, landmarks, grids, components or clusters;
 //  2. the penalty: a larger alpha, a smaller C;

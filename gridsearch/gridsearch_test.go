@@ -702,14 +702,14 @@ type knobs struct {
 func (k *knobs) Params(l *param.List) {
 	for i, p := range []struct {
 		name string
-		what param.Complexity
-	}{{"features", param.MoreUnits}, {"alpha", param.MorePenalty}, {"C", param.LessPenalty}, {"gamma", param.Rougher},
-		{"depth", 0}} {
+		what func(name string)
+	}{{"features", l.MoreUnits}, {"alpha", l.MorePenalty}, {"C", l.LessPenalty}, {"gamma", l.Rougher},
+		{"depth", func(string) {}}} {
 		l.Float(&k.values[i], p.name, "", param.Any())
-		l.Complexity(p.name, p.what)
+		p.what(p.name)
 	}
 	l.Int(&k.rows, "min_count", "", param.Any())
-	l.Complexity("min_count", param.FewerUnits)
+	l.FewerUnits("min_count")
 }
 
 // With the rule, the refit is of the simpler candidate and the edge that of the best.

@@ -9,21 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// complexityRule ranks the values of a parameter by the complexity of the model.
-type complexityRule struct {
-	class  int  // units, penalty or roughness: the order in which they decide
-	larger bool // whether larger is simpler
-}
-
-// complexityRules maps the declared complexity of a parameter to its rule.
-var complexityRules = map[param.Complexity]complexityRule{
-	param.MoreUnits:   {0, false},
-	param.FewerUnits:  {0, true},
-	param.MorePenalty: {1, true},
-	param.LessPenalty: {1, false},
-	param.Rougher:     {2, false},
-}
-
 // simplestCandidate returns the simplest candidate whose mean is within one standard error of the best
 // one's: the standard deviation of its folds' scores (divided by their number less one) over the
 // square root of their number. Of several equally simple ones it is the one with the best mean, and
@@ -57,19 +42,19 @@ func (s Search) simplestCandidate(candidates []Candidate, top int, m metrics.Met
 func (s Search) complexity() func(a, b Candidate) int {
 	type key struct {
 		axis int
-		complexityRule
+		param.Complexity
 	}
 	var keys []key
 	for _, p := range param.All(s.Estimator) {
 		axis := slices.IndexFunc(s.Grid, func(a Axis) bool { return a.Path == p.Path })
-		if t, ok := complexityRules[p.Complexity]; ok && axis >= 0 {
-			keys = append(keys, key{axis, t})
+		if p.Complexity.Order > 0 && axis >= 0 {
+			keys = append(keys, key{axis, p.Complexity})
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(a.class-b.class, a.axis-b.axis) })
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(a.Order-b.Order, a.axis-b.axis) })
 	return func(a, b Candidate) int {
 		for _, k := range keys {
-			x, y := k.sortKey(a.Settings[k.axis].Value), k.sortKey(b.Settings[k.axis].Value)
+			x, y := sortKey(k.Complexity, a.Settings[k.axis].Value), sortKey(k.Complexity, b.Settings[k.axis].Value)
 			if d := cmp.Compare(x, y); d != 0 {
 				return d
 			}
@@ -79,12 +64,12 @@ func (s Search) complexity() func(a, b Candidate) int {
 }
 
 // sortKey returns a number that is greater for a less simple value.
-func (t complexityRule) sortKey(plain any) float64 {
+func sortKey(t param.Complexity, plain any) float64 {
 	v, ok := number(plain)
 	switch {
 	case !ok:
 		return math.Inf(1)
-	case t.larger:
+	case t.Simpler:
 		return -v
 	}
 	return v

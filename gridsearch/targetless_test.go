@@ -24,7 +24,7 @@ type cut struct {
 
 func (s *cut) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "parts", param.AtLeast(1))
-	l.Complexity("clusters", param.MoreUnits)
+	l.MoreUnits("clusters")
 	l.Choice(&s.Kind, "kind", "task", string(datasets.Clustering), string(datasets.Anomaly))
 }
 

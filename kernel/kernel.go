@@ -3,7 +3,7 @@
 // functions ([Register]).
 //
 // A map and an exact model of the same kernel have the same γ on the same rows. [Matrix] computes a
-// kernel matrix without a fit, [EffectiveDimension] measures its complexity.
+// kernel matrix without a fit.
 package kernel
 
 import (

@@ -211,10 +211,11 @@ func (m *CSR) Dense() *mat.Dense {
 	return out
 }
 
-// ConcatCSR concatenates matrices of equal width by rows. Values stay shared if all parts share the
-// same value.
-func ConcatCSR(parts []*CSR) *CSR {
-	out := &CSR{cols: parts[0].cols, scale: parts[0].scale}
+// Append returns a new matrix of the rows of m and of more matrices of the same width. Values stay shared if all parts
+// share the same value.
+func (m *CSR) Append(more ...*CSR) *CSR {
+	parts := append([]*CSR{m}, more...)
+	out := &CSR{cols: m.cols, scale: m.scale}
 	n, isShared := 0, true
 	for _, p := range parts {
 		out.rows += p.rows

@@ -131,7 +131,7 @@ func TestRows(t *testing.T) {
 				t.Fatalf("%s: row %d is %v", name, i, row)
 			}
 		}
-		whole := matrices.ConcatCSR([]*matrices.CSR{m.Slice(0, 4), m.Slice(4, 4), m.Slice(4, 20)})
+		whole := m.Slice(0, 4).Append(m.Slice(4, 4), m.Slice(4, 20))
 		if !mat.Equal(whole, all) {
 			t.Errorf("%s: the stack of the parts differs", name)
 		}
@@ -140,7 +140,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: shared %v became %v", name, was, is)
 		}
 	}
-	mixed := matrices.ConcatCSR([]*matrices.CSR{plain, ones(t, plain, 1), ones(t, plain, 2)})
+	mixed := plain.Append(ones(t, plain, 1), ones(t, plain, 2))
 	for i := range 20 {
 		for j := range 6 {
 			if p := plain.At(i, j); mixed.At(i, j) != p || p != 0 && (mixed.At(20+i, j) != 1 || mixed.At(40+i, j) != 2) {
@@ -148,7 +148,7 @@ func TestRows(t *testing.T) {
 			}
 		}
 	}
-	two := matrices.ConcatCSR([]*matrices.CSR{ones(t, plain, 1), ones(t, plain, 2)})
+	two := ones(t, plain, 1).Append(ones(t, plain, 2))
 	if _, ok := two.Shared(); ok {
 		t.Error("two values are called shared")
 	}

@@ -260,10 +260,10 @@ type ConfusionMatrix struct {
 // maxMatrixClasses limits the size of a confusion matrix, 8k² bytes.
 const maxMatrixClasses = 4096
 
-// NewConfusionMatrix counts in.YTrue against in.YPred with in.Weights. With nil classes the names
+// Confusion counts in.YTrue against in.YPred with in.Weights. With nil classes the names
 // are the class codes. It returns an error for invalid input, a wrong number of names, and more
 // than 4096 classes.
-func NewConfusionMatrix(in Input, classes []string) (*ConfusionMatrix, error) {
+func (in Input) Confusion(classes []string) (*ConfusionMatrix, error) {
 	if in.Classes == 0 && len(classes) > 1 {
 		in.Classes = len(classes)
 	}

@@ -71,11 +71,11 @@ func ExampleMetric() {
 	// NaN metrics: cost: YPred must have 4 rows, as YTrue, got 3
 }
 
-func ExampleNewConfusionMatrix() {
-	table, err := metrics.NewConfusionMatrix(metrics.Input{
+func ExampleInput_Confusion() {
+	table, err := metrics.Input{
 		YTrue: []float64{0, 0, 1, 1, 1, 2},
 		YPred: []float64{0, 2, 1, 1, 0, 2},
-	}, []string{"cat", "dog", "owl"})
+	}.Confusion([]string{"cat", "dog", "owl"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -88,11 +88,11 @@ func ExampleNewConfusionMatrix() {
 	// owl                 0    0    1
 }
 
-func ExampleROCCurve() {
-	roc, err := metrics.ROCCurve(metrics.Input{
+func ExampleInput_ROC() {
+	roc, err := metrics.Input{
 		YTrue:  []float64{0, 0, 1, 1},
 		Scores: mat.NewDense(4, 1, []float64{0.1, 0.4, 0.35, 0.8}),
-	}, 1)
+	}.ROC(1)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -108,11 +108,11 @@ func ExampleROCCurve() {
 	// score ≥ 0.1   false positives 1.0  true positives 1.0
 }
 
-func ExampleCalibrationCurve() {
-	curve, err := metrics.CalibrationCurve(metrics.Input{
+func ExampleInput_Calibration() {
+	curve, err := metrics.Input{
 		YTrue:         []float64{0, 0, 1, 1, 1},
 		Probabilities: mat.NewDense(5, 2, []float64{0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.2, 0.8, 0.1, 0.9}),
-	}, 1, 2)
+	}.Calibration(1, 2)
 	if err != nil {
 		fmt.Println(err)
 		return

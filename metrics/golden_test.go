@@ -76,7 +76,7 @@ func TestGoldenClassification(t *testing.T) {
 	} {
 		r.matches(t, name, in, input.Weights)
 	}
-	table, err := NewConfusionMatrix(in, nil)
+	table, err := in.Confusion(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestGoldenBinary(t *testing.T) {
 	} {
 		r.matches(t, name, in, input.Weights)
 	}
-	curve, err := ROCCurve(in, 1)
+	curve, err := in.ROC(1)
 	if err != nil {
 		t.Fatal(err)
 	}

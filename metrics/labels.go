@@ -126,7 +126,7 @@ func rankingPrecision(in Input) (float64, error) {
 
 // LabelReport returns precision, recall, F1 and support of each label, by the true and predicted
 // labels in in.
-func LabelReport(in Input, names []string) (ClassReport, error) {
+func (in Input) LabelReport(names []string) (ClassReport, error) {
 	in, err := in.validate(datasets.MultiLabel, RequiresPredictions)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: label report: %w", err)

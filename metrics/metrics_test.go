@@ -678,11 +678,11 @@ func TestCustomMetric(t *testing.T) {
 func TestCurves(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	in := random(rng, Metric{Name: "roc_auc"}, 200)
-	roc, err := ROCCurve(in, 1)
+	roc, err := in.ROC(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pr, err := PrecisionRecallCurve(in, 1)
+	pr, err := in.PrecisionRecall(1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -705,7 +705,7 @@ func TestCurves(t *testing.T) {
 			t.Errorf("threshold %v: %v of %v, %v", threshold, i, pr, roc)
 		}
 	}
-	other, err := ROCCurve(in, 0) // the other class mirrors the curve
+	other, err := in.ROC(0) // the other class mirrors the curve
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -718,10 +718,10 @@ func TestCurves(t *testing.T) {
 		in    Input
 		class int
 	}{{Input{}, 1}, {in, 2}, {in, -1}, {Input{YTrue: []float64{1}, Scores: mat.NewDense(1, 1, nil)}, 1}} {
-		if _, err := ROCCurve(bad.in, bad.class); err == nil {
+		if _, err := bad.in.ROC(bad.class); err == nil {
 			t.Errorf("ROC curve of class %d of %v", bad.class, bad.in.YTrue)
 		}
-		if _, err := PrecisionRecallCurve(bad.in, bad.class); err == nil {
+		if _, err := bad.in.PrecisionRecall(bad.class); err == nil {
 			t.Errorf("precision-recall curve of class %d of %v", bad.class, bad.in.YTrue)
 		}
 	}
@@ -730,7 +730,7 @@ func TestCurves(t *testing.T) {
 func TestCalibrationCurve(t *testing.T) {
 	in := Input{YTrue: []float64{0, 1, 1, 1}, Weights: []float64{1, 3, 1, 1}}
 	in.Probabilities = mat.NewDense(4, 2, []float64{.9, .1, .8, .2, .75, .25, 0, 1})
-	got, err := CalibrationCurve(in, 1, 4) // [0, 0.25] contains three rows, (0.75, 1] one
+	got, err := in.Calibration(1, 4) // [0, 0.25] contains three rows, (0.75, 1] one
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -741,7 +741,7 @@ func TestCalibrationCurve(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	for _, bad := range [][2]int{{1, 0}, {2, 4}, {-1, 4}} {
-		if _, err := CalibrationCurve(in, bad[0], bad[1]); err == nil {
+		if _, err := in.Calibration(bad[0], bad[1]); err == nil {
 			t.Errorf("class %d and %d bins have a curve", bad[0], bad[1])
 		}
 	}
@@ -749,7 +749,7 @@ func TestCalibrationCurve(t *testing.T) {
 
 func TestConfusionMatrix(t *testing.T) {
 	in := Input{YTrue: []float64{0, 1, 1, 2}, YPred: []float64{0, 1, 0, 2}, Weights: []float64{1, 2, .5, 0}}
-	table, err := NewConfusionMatrix(in, []string{"Gänse", "a", "b"})
+	table, err := in.Confusion([]string{"Gänse", "a", "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -763,10 +763,10 @@ func TestConfusionMatrix(t *testing.T) {
 	if got := table.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if _, err := NewConfusionMatrix(in, []string{"a", "b"}); err == nil {
+	if _, err := in.Confusion([]string{"a", "b"}); err == nil {
 		t.Error("two names for three classes")
 	}
-	if _, err := NewConfusionMatrix(Input{YTrue: []float64{5000}, YPred: []float64{0}}, nil); err == nil {
+	if _, err := (Input{YTrue: []float64{5000}, YPred: []float64{0}}).Confusion(nil); err == nil {
 		t.Error("a table of 5001 classes")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // The heat map contains every count, and a row without errors is darkest.
 func TestConfusionMatrixPicture(t *testing.T) {
-	m, err := NewConfusionMatrix(Input{YTrue: []float64{0, 0, 0, 1, 1}, YPred: []float64{0, 0, 1, 1, 1}},
+	m, err := Input{YTrue: []float64{0, 0, 0, 1, 1}, YPred: []float64{0, 0, 1, 1, 1}}.Confusion(
 		[]string{"<=50K", ">50K"})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestCurvePictures(t *testing.T) {
 		p := 0.5*math.Abs(math.Sin(float64(i))) + 0.25*in.YTrue[i]
 		in.Probabilities.SetRow(i, []float64{1 - p, p})
 	}
-	roc, err := ROCCurve(in, 1)
+	roc, err := in.ROC(1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func TestCurvePictures(t *testing.T) {
 	if want, err := auc.Score(in); err != nil || math.Abs(roc.Area()-want) > 1e-12 {
 		t.Errorf("area %v, roc_auc %v, %v", roc.Area(), want, err)
 	}
-	pr, _ := PrecisionRecallCurve(in, 1)
-	held, _ := CalibrationCurve(in, 1, 10)
+	pr, _ := in.PrecisionRecall(1)
+	held, _ := in.Calibration(1, 10)
 	for picture, want := range map[string]string{roc.SVG(): ">area 0.", pr.SVG(): ">Precision and " +
 		"recall<", held.SVG(): ">perfectly calibrated<"} {
 		if !strings.Contains(picture, want) || len(picture) > 40_000 {

@@ -269,10 +269,10 @@ func (c ROC) Area() float64 {
 	return total.value()
 }
 
-// ROCCurve returns the ROC of a class against the rest, with one point per distinct score. It uses
+// ROC returns the ROC of a class against the rest, with one point per distinct score. It uses
 // the decision scores of in, or else the probabilities. For class 0, binary decision scores are
 // negated. Cost: O(n log n). Errors: invalid input; no rows inside or outside the class.
-func ROCCurve(in Input, class int) (ROC, error) {
+func (in Input) ROC(class int) (ROC, error) {
 	all, err := curveThresholds("ROC curve", in, class)
 	if err != nil {
 		return ROC{}, err
@@ -291,10 +291,10 @@ func ROCCurve(in Input, class int) (ROC, error) {
 // scikit-learn, Precision and Recall have one more element, the end point 1 and 0.
 type PrecisionRecall struct{ Precision, Recall, Thresholds []float64 }
 
-// PrecisionRecallCurve returns the curve of a class against the rest, with one point per distinct
+// PrecisionRecall returns the curve of a class against the rest, with one point per distinct
 // score. It uses the decision scores of in, or else the probabilities. For class 0, binary decision
 // scores are negated. Cost: O(n log n). Errors: invalid input; no rows inside or outside the class.
-func PrecisionRecallCurve(in Input, class int) (PrecisionRecall, error) {
+func (in Input) PrecisionRecall(class int) (PrecisionRecall, error) {
 	all, err := curveThresholds("precision-recall curve", in, class)
 	if err != nil {
 		return PrecisionRecall{}, err
@@ -327,9 +327,9 @@ func curveThresholds(name string, in Input, class int) ([]threshold, error) {
 // of positives, and the weight of the rows.
 type Calibration struct{ Predicted, Observed, Weight []float64 }
 
-// CalibrationCurve groups the rows by their predicted probability of a class into bins of equal
+// Calibration groups the rows by their predicted probability of a class into bins of equal
 // width, right-closed, and omits empty bins. Errors: invalid input; bins < 1.
-func CalibrationCurve(in Input, class, bins int) (Calibration, error) {
+func (in Input) Calibration(class, bins int) (Calibration, error) {
 	in, err := in.validate(datasets.Classification, RequiresProbabilities)
 	switch {
 	case err != nil:

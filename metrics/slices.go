@@ -10,58 +10,46 @@ import (
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Accuracy returns the fraction of predicted classes that are correct. truth and predicted are
-// slices of strings, numbers or bools of equal length, as in [Confusion].
-func Accuracy(truth, predicted any) (float64, error) { return classScore("accuracy", truth, predicted) }
-
-// BalancedAccuracy returns the mean over classes of the fraction of their rows that are predicted
-// correctly. truth and predicted are as in [Confusion].
-func BalancedAccuracy(truth, predicted any) (float64, error) {
-	return classScore("balanced_accuracy", truth, predicted)
-}
-
-// F1 returns the F1 score of the second of two classes in sorted order; for more classes, the mean
-// of the F1 scores of all classes (f1_macro). truth and predicted are as in [Confusion].
-func F1(truth, predicted any) (float64, error) {
-	in, err := classInput(truth, predicted)
+// Score returns the value of the metric with a name, as [ByName] accepts it. truth and predicted are slices of equal
+// length: true and predicted classes as in [Confusion]; true classes and the scores of the second of two, for a metric
+// of scores such as roc_auc; or numbers of type float64, for a metric of regression.
+func Score(metric string, truth, predicted any) (float64, error) {
+	m, err := ByName(metric)
 	if err != nil {
 		return math.NaN(), err
 	}
-	if in.Classes > 2 {
-		return score("f1_macro", in)
+	var in Input
+	switch values, ok := predicted.([]float64); {
+	case m.Task == datasets.Regression && m.Requires == RequiresPredictions:
+		in.YTrue, _ = truth.([]float64)
+		if in.YPred = values; in.YTrue == nil || !ok {
+			err = fmt.Errorf("metrics: %s: truth and predicted must be slices of float64, got %T and %T", metric, truth, predicted)
+		}
+	case m.Task == datasets.Classification && m.Requires == RequiresPredictions:
+		in, err = classInput(truth, predicted)
+	case m.Task == datasets.Classification && m.Requires == RequiresScores:
+		if in, err = classInput(truth, truth); err != nil {
+			break
+		}
+		if len(values) != len(in.YTrue) {
+			err = fmt.Errorf("metrics: predicted must have %d scores of type float64 as truth, got %d", len(in.YTrue), len(values))
+		} else if len(values) > 0 {
+			in.Scores = mat.NewDense(len(values), 1, slices.Clone(values))
+		}
+	default:
+		err = fmt.Errorf("metrics: %s requires %s; use Metric.Score", metric, m.Requires)
 	}
-	return score("f1", in)
-}
-
-// ROCAUC returns the area under the ROC curve: the probability that a row of the second class in
-// sorted order has a greater score than a row of the first. truth is as in [Confusion].
-func ROCAUC(truth any, scores []float64) (float64, error) {
-	in, err := classInput(truth, truth)
+	if err == nil && len(in.YTrue) == 0 {
+		err = fmt.Errorf("metrics: %s: truth must not be empty", metric)
+	}
 	if err != nil {
 		return math.NaN(), err
 	}
-	if len(scores) != len(in.YTrue) {
-		return math.NaN(), fmt.Errorf("metrics: scores must have %d values as truth, got %d", len(in.YTrue), len(scores))
-	}
-	in.Scores = mat.NewDense(len(scores), 1, slices.Clone(scores))
-	return score("roc_auc", in)
-}
-
-// RMSE returns the root of the mean squared error.
-func RMSE(truth, predicted []float64) (float64, error) {
-	return score("root_mean_squared_error", Input{YTrue: truth, YPred: predicted})
-}
-
-// MAE returns the mean absolute error.
-func MAE(truth, predicted []float64) (float64, error) {
-	return score("mean_absolute_error", Input{YTrue: truth, YPred: predicted})
-}
-
-// R2 returns the coefficient of determination, 1 − Σ(y−ŷ)²/Σ(y−ȳ)².
-func R2(truth, predicted []float64) (float64, error) {
-	return score("r2", Input{YTrue: truth, YPred: predicted})
+	return m.Score(in)
 }
 
 // Confusion returns the confusion matrix of slices of class names, numbers or bools, which may have
@@ -71,26 +59,7 @@ func Confusion(truth, predicted any) (*ConfusionMatrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewConfusionMatrix(in, in.ClassNames)
-}
-
-func score(metric string, in Input) (float64, error) {
-	if len(in.YTrue) == 0 {
-		return math.NaN(), fmt.Errorf("metrics: %s: truth must not be empty", metric)
-	}
-	m, err := ByName(metric)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return m.Score(in)
-}
-
-func classScore(metric string, truth, predicted any) (float64, error) {
-	in, err := classInput(truth, predicted)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return score(metric, in)
+	return in.Confusion(in.ClassNames)
 }
 
 // classInput returns the codes of true and predicted classes.

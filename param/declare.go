@@ -234,10 +234,29 @@ func (l *List) Unlisted(name string, options ...string) {
 	e.unlisted = append(e.unlisted, options...)
 }
 
-// Complexity declares the effect of a larger value of a declared parameter.
-func (l *List) Complexity(name string, c Complexity) {
-	l.declared("Complexity", name).Param.Complexity = c
+// MoreUnits declares that a larger value of a declared parameter makes a larger model: more random features, landmarks,
+// clusters. Searches prefer simpler models.
+func (l *List) MoreUnits(name string) {
+	l.declared("MoreUnits", name).Complexity = Complexity{1, false}
 }
+
+// FewerUnits declares that a larger value makes a smaller model: the minimum number of rows of a bin.
+func (l *List) FewerUnits(name string) {
+	l.declared("FewerUnits", name).Complexity = Complexity{1, true}
+}
+
+// MorePenalty declares that a larger value is a stronger penalty: alpha of ridge regression.
+func (l *List) MorePenalty(name string) {
+	l.declared("MorePenalty", name).Complexity = Complexity{2, true}
+}
+
+// LessPenalty declares that a larger value is a weaker penalty: C of a support vector machine.
+func (l *List) LessPenalty(name string) {
+	l.declared("LessPenalty", name).Complexity = Complexity{2, false}
+}
+
+// Rougher declares that a larger value makes rougher functions: gamma of a kernel.
+func (l *List) Rougher(name string) { l.declared("Rougher", name).Complexity = Complexity{3, false} }
 
 // declared returns the entry with the given name.
 func (l *List) declared(method, name string) *entry {

@@ -53,7 +53,7 @@ func TestElementsOfAParameter(t *testing.T) {
 			t.Errorf("%s is %v, error %v", path, got, err)
 		}
 	}
-	changed, err := param.Replace(spec, param.Setting{Path: "list.0", Value: 7},
+	changed, err := param.With(spec, param.Setting{Path: "list.0", Value: 7},
 		param.Setting{Path: "named.a.c", Value: 9.0},
 		param.Setting{Path: "list.1", Value: 8.0})
 	if err != nil || fmt.Sprint(changed) != "{[7 8] map[a.c:9 b:2] 5}" || fmt.Sprint(spec) != "{[3 4] map[a.c:1 b:2] 5}" {

@@ -69,18 +69,11 @@ type Param struct {
 func (p Param) Owner() any { return reflect.ValueOf(p.owner).Elem().Interface() }
 
 // Complexity is the effect of a larger parameter value on the complexity of a model. The
-// one-standard-error rule of searches uses it.
-type Complexity int
-
-// The effects; the zero value means none, or not monotone. Searches compare units first, then
-// penalties, then roughness.
-const (
-	MoreUnits   Complexity = iota + 1 // more random features, landmarks, clusters
-	FewerUnits                        // fewer bins: minimum number of rows of a bin
-	MorePenalty                       // stronger penalty: alpha of ridge regression
-	LessPenalty                       // weaker penalty: C of a support vector machine
-	Rougher                           // rougher functions: gamma of a kernel
-)
+// one-standard-error rule of searches uses it. The zero value means none, or not monotone.
+type Complexity struct {
+	Order   int  // of comparison: 1 for units of the model, 2 for a penalty, 3 for the roughness of its function
+	Simpler bool // whether the model is simpler
+}
 
 // entry is a declared parameter with access to its field.
 type entry struct {
@@ -134,7 +127,6 @@ func Get(spec any, path string) (any, error) {
 
 // With returns a copy of spec in which the settings are replaced. It returns a [FieldError] for
 // each setting that it cannot apply. It checks values individually; call [Check] for the result.
-// [Replace] saves the type assertion.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
 	errs := l.errs
@@ -151,15 +143,6 @@ func With(spec any, settings ...Setting) (any, error) {
 		return nil, err
 	}
 	return result(), nil
-}
-
-// Replace is [With] for a known type of spec:
-//
-//	rff, err := param.Replace(transformer.NewRFF(), param.Setting{Path: "features", Value: 500})
-func Replace[T any](spec T, settings ...Setting) (T, error) {
-	set, err := With(spec, settings...)
-	out, _ := set.(T) // zero if err is not nil
-	return out, err
 }
 
 // Check checks the value of every parameter of spec and returns all violations as [FieldErrors].

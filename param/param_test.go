@@ -165,29 +165,6 @@ func TestPathsNest(t *testing.T) {
 	}
 }
 
-// Replace is With of one type, a spec's own or an interface that it implements.
-func TestReplace(t *testing.T) {
-	setting := Setting{"a.gamma", 2.0}
-	want, err := With(newRack(), setting)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := Replace(newRack(), setting); err != nil || !reflect.DeepEqual(got, want.(rack)) {
-		t.Errorf("Replace gives %+v, %v, With gives %+v", got, err, want)
-	}
-	if got, err := Replace[any](newRack(), setting); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("as an interface: %+v, %v", got, err)
-	}
-	if got, err := Replace[Declarer](nil); got != nil || err != nil {
-		t.Errorf("of nothing: %v, %v", got, err)
-	}
-	var errs FieldErrors
-	if got, err := Replace(newRack(), Setting{"a.gamma", -1.0}); !errors.As(err, &errs) ||
-		!reflect.DeepEqual(got, rack{}) {
-		t.Errorf("a fault: %+v, %v", got, err)
-	}
-}
-
 // TestWithDoesNotModify checks that With returns a spec of the same type and does not modify its
 // arguments, including slices.
 func TestWithDoesNotModify(t *testing.T) {

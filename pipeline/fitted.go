@@ -321,7 +321,7 @@ func columnsState(s *model.State, columns *[]datasets.Column) {
 	}
 	var out []datasets.Column
 	for i, name := range names {
-		format, err := datasets.ParseFormat(formats[i])
+		format, err := datasets.Format{}.Parse(formats[i])
 		c, count := datasets.Column{Name: name, Format: format, EncodedFrom: origins[i]}, counts[i]
 		c.EncodedKind = datasets.Kind(originKinds[i])
 		if count >= 0 {

@@ -50,7 +50,7 @@ func TestCompositesConformance(t *testing.T) {
 		o    transformertest.Options
 	}{
 		"chain":             {pipeline.NewChain(transformer.NewImpute(), flat, rff(12)), o{Missing: true}},
-		"chain, sparse end": {pipeline.NewChain(transformer.NewDense(), bins()), o{Unexported: true}},
+		"chain, sparse end": {pipeline.NewChain(transformer.Dense{}, bins()), o{Unexported: true}},
 		"chain of chains":   {pipeline.NewChain(pipeline.NewChain(flat), rff(8)), o{}},
 		"empty chain":       {pipeline.NewChain(), o{Missing: true}},
 		"union":             {pipeline.NewUnion(rff(4), flat), o{}},

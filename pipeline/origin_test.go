@@ -64,10 +64,10 @@ func TestOriginsReachBinning(t *testing.T) {
 	spy := originSpy{few, &seen}
 	for name, before := range map[string]pipeline.Sequence{
 		"columns": pipeline.Steps(encoder()),
-		"scalers": pipeline.Steps(encoder(), transformer.NewDense(), transformer.NewStandardize(), transformer.NewQuantile(),
+		"scalers": pipeline.Steps(encoder(), transformer.Dense{}, transformer.NewStandardize(), transformer.NewQuantile(),
 			transformer.NewRobust(), transformer.NewMinMax(), factors),
 		"scales": pipeline.Steps(encoder(), shared),
-		"steps":  pipeline.Steps(pipeline.NewChain(pipeline.NewChain(encoder(), transformer.NewDense()), shared)),
+		"steps":  pipeline.Steps(pipeline.NewChain(pipeline.NewChain(encoder(), transformer.Dense{}), shared)),
 		"selected": pipeline.Steps(encoder(),
 			pipeline.NewChain(pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"},
 				Steps: pipeline.Steps(transformer.NewStandardize())}))),

@@ -96,7 +96,7 @@ func supervisedSteps(steps []Step, path string) (out []string) {
 func requiresTargets(spec any) bool {
 	r, ok := spec.(datasets.Requirer)
 	return ok && slices.ContainsFunc(r.Requirements(),
-		func(d datasets.Requirement) bool { return d.Constraint == datasets.RequireTargets })
+		func(d datasets.Requirement) bool { return d.Targets })
 }
 
 // schemaCheck collects the errors of steps.
@@ -146,7 +146,7 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 		}
 	}
 	for _, demand := range demands {
-		if demand.Constraint == datasets.RequireCheck {
+		if demand.Check != nil {
 			for _, err := range demand.Check(in) {
 				problem := param.FieldError{Problem: err.Error()}
 				errors.As(err, &problem)
@@ -167,10 +167,10 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	if f, refused = countRefusal(d, in, name); refused {
 		return f, true
 	}
-	if d.Constraint == datasets.RequireNamedColumn {
+	if d.Column != "" {
 		return unnamed(d, in, name)
 	}
-	columns := in.Violations(d.Constraint)
+	columns := in.Violations(d)
 	if len(columns) == 0 {
 		return f, false
 	}
@@ -181,8 +181,8 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		return ", and " + name + " " + usual
 	}
 	first := columns[0]
-	switch d.Constraint {
-	case datasets.RequireNumbers:
+	switch {
+	case d.Numeric:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes numbers")
 		f.Hint = "encode it before with " + suggest.Encoders(first.Kind.String(), len(first.Categories)) +
 			", in a columns step"
@@ -192,7 +192,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		if notation := suggest.Notation(first.Categories); notation != "" {
 			f.Hint = notation
 		}
-	case datasets.RequireCategories, datasets.RequireLabels, datasets.RequireNames:
+	case takesCategories(d):
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes categorical ones")
 		f.Hint = "select the categorical columns with a columns step"
 		if first.Format.Delimiter != "" {
@@ -201,13 +201,13 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		} else if first.Kind == datasets.Text {
 			f.Hint = textHint + "; data.kinds can make it categorical"
 		}
-	case datasets.RequireText:
+	case d.Text:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes text")
 		f.Hint = "select the text columns with a columns step; data.kinds declares them"
-	case datasets.RequireSomeValue:
+	case d.SomeValue:
 		f.Problem = "column " + first.Name + " has no value in any row" + because("learns from values")
 		f.Hint = "data.drop leaves it out"
-	case datasets.RequireNoMissing:
+	case d.NoMissing:
 		f.Problem = name + " takes no missing values, and " + lacking(columns)
 		f.Hint = "put an impute step before"
 		for _, c := range columns {
@@ -215,10 +215,10 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 				f.Hint = "put an impute step before; data.drop leaves out a column without any"
 			}
 		}
-	case datasets.RequireNonNegative:
+	case d.NonNegative:
 		f.Problem = fmt.Sprintf("column %s has a value below 0 in %v", first.Name, first.Negative) + because("takes none")
 		f.Hint = "put {minmax: {clip: true}} before"
-	case datasets.RequireKnownCategories:
+	case d.KnownCategories:
 		f.Problem = fmt.Sprintf("column %s has a level in %v that training has not", first.Name, first.Unknown)
 	}
 	if d.Hint != "" && first.Kind != datasets.Text {
@@ -231,22 +231,19 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 func countRefusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
 	n := len(in.Columns)
 	switch none := n == 0; {
-	case none && d.Constraint == datasets.RequireText:
+	case none && d.Text:
 		f.Problem = "the columns are numbers already, and " + name + " takes text"
-	case none && takesCategories(d.Constraint):
+	case none && takesCategories(d):
 		f.Problem = "the columns are numbers already, and " + name + " takes categorical ones"
 	case none || in.More:
-	case d.Constraint == datasets.RequireMinColumns && n < d.Columns, d.Constraint == datasets.RequireColumnCount &&
-		n != d.Columns:
+	case n < d.MinColumns, d.Columns > 0 && n != d.Columns:
 		f = param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint}
 	}
 	return f, f.Problem != ""
 }
 
-// takesCategories reports whether a constraint is met by categorical columns.
-func takesCategories(c datasets.Constraint) bool {
-	return c == datasets.RequireCategories || c == datasets.RequireLabels || c == datasets.RequireNames
-}
+// takesCategories reports whether a requirement is met by categorical columns.
+func takesCategories(d datasets.Requirement) bool { return d.Labels || d.Names }
 
 // unnamed returns the error of a required column name that does not exist, if all columns are
 // known.
@@ -255,11 +252,11 @@ func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	for _, c := range in.Columns {
 		names = append(names, c.Name)
 	}
-	if len(names) == 0 || in.More || slices.Contains(names, d.Name) {
+	if len(names) == 0 || in.More || slices.Contains(names, d.Column) {
 		return f, false
 	}
-	f = param.FieldError{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Name, name, d.Reason), Hint: d.Hint}
-	if near := suggest.Nearest(d.Name, names); near != "" && d.Hint == "" {
+	f = param.FieldError{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Column, name, d.Reason), Hint: d.Hint}
+	if near := suggest.Nearest(d.Column, names); near != "" && d.Hint == "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	return f, true
@@ -272,8 +269,7 @@ const textHint = "encode it before with tfidf, in a columns step, or leave it ou
 func refusedText(demands []datasets.Requirement, in datasets.InferredSchema, name string) (param.FieldError, bool) {
 	text := slices.IndexFunc(in.Columns, func(c datasets.InferredColumn) bool { return c.Kind == datasets.Text })
 	if in.Unknown || text < 0 || slices.ContainsFunc(demands, func(d datasets.Requirement) bool {
-		return d.Constraint == datasets.RequireNumbers || d.Constraint == datasets.RequireText ||
-			takesCategories(d.Constraint)
+		return d.Numeric || d.Text || takesCategories(d)
 	}) {
 		return param.FieldError{}, false
 	}

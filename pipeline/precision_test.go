@@ -228,7 +228,7 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 		path := golden.Path(t, "data", "covtype_subset", "covtype_random92962.data.gz")
 		o := csv.Options{NoHeader: true}
 		o.Target, o.Task = []string{"-1"}, datasets.Classification
-		data, err := csv.ReadFile(ctx, path, o)
+		data, err := o.ReadFile(ctx, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,8 +239,7 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 		near(t, estimator.NewLogistic(), data.Slice(0, 4000), data.Slice(6000, 12000), transformer.NewStandardize(), gamma)
 	})
 	t.Run("cpu_act", func(t *testing.T) {
-		data, err := arff.ReadFile(ctx, golden.Path(t, "data", "cpu_act", "cpu_act.arff.gz"),
-			arff.Options{Roles: datasets.Roles{Target: []string{"-1"}}})
+		data, err := arff.Options{Roles: datasets.Roles{Target: []string{"-1"}}}.ReadFile(ctx, golden.Path(t, "data", "cpu_act", "cpu_act.arff.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}

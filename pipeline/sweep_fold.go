@@ -105,11 +105,11 @@ func concatRows(a, b mat.Matrix) mat.Matrix {
 	above, ok := a.(*matrices.CSR)
 	below, sparseBelow := b.(*matrices.CSR)
 	if ok && sparseBelow {
-		return matrices.ConcatCSR([]*matrices.CSR{above, below})
+		return above.Append(below)
 	}
 	switch {
 	case a == nil && sparseBelow:
-		return matrices.ConcatCSR([]*matrices.CSR{below})
+		return below.Append()
 	case a == nil:
 		return mat.DenseCopyOf(b)
 	}

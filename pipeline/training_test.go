@@ -155,7 +155,7 @@ func TestSearchesCrossFit(t *testing.T) {
 	p := targetEncoded(transformer.NewStandardize()).Then(estimator.NewRidge())
 	var settings []estimator.Estimator
 	for _, alpha := range []float64{1, 10} {
-		s, err := param.Replace(p, param.Setting{Path: "ridge.alpha", Value: alpha})
+		s, err := p.With(param.Setting{Path: "ridge.alpha", Value: alpha})
 		if err != nil {
 			t.Fatal(err)
 		}

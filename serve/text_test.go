@@ -69,9 +69,9 @@ func TestFormats(t *testing.T) {
 	for i := range 40 {
 		rows += fmt.Sprintf("%d GB,%s,%d\n", i%5, []string{"Action|Comedy", "Comedy", "Drama"}[i%3], i%5+i%3)
 	}
-	data, err := csv.Read(t.Context(), strings.NewReader(rows), csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+	data, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"},
 		Task:    datasets.Regression,
-		Formats: map[string]datasets.Format{"ram": {Unit: "GB"}, "genres": {Delimiter: "|"}}}})
+		Formats: map[string]datasets.Format{"ram": {Unit: "GB"}, "genres": {Delimiter: "|"}}}}.Read(t.Context(), strings.NewReader(rows))
 	if err != nil {
 		t.Fatal(err)
 	}

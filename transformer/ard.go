@@ -122,7 +122,7 @@ func (s *ARD) Params(l *param.List) {
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "number of random features of the gaussian process", param.Between(2, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Int(&s.Rows, "rows", "number of sampled rows for learning the scales", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "maximum number of steps of the optimizer", param.AtLeast(1))
 	l.Int(&s.Restarts, "restarts",
@@ -187,7 +187,7 @@ func (s ARD) exactKernel(t kernel.Term) (*pairwise.Kernel, bool) {
 	return k, ok && (k.Metric == pairwise.Squared || k.Metric == pairwise.L1)
 }
 
-// Fit learns the scales; it returns a [*FittedARD].
+// Fit learns the scales; the result has the methods Scales, Relevance and Noise.
 func (s ARD) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ard", s, data)
 }
@@ -210,7 +210,7 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 		return nil, err
 	}
 	_, d := rows.X.Dims()
-	f := &FittedARD{learned: make([]float64, d)}
+	f := &fittedARD{learned: make([]float64, d)}
 	group := s.groups(data.Schema(), d)
 	if s.byGroup() {
 		if err := s.learnGroups(ctx, rows, data.Schema(), group, f); err != nil {
@@ -302,7 +302,7 @@ func (s ARD) byGroup() bool {
 // learnGroups learns the scales of groups of columns from their distances. Sparse rows are never
 // converted to dense ones.
 func (s ARD) learnGroups(ctx context.Context, rows sample.Sample, schema datasets.Schema, group []int,
-	f *FittedARD) error {
+	f *fittedARD) error {
 	n, d := rows.X.Dims()
 	products, err := s.resolve(ctx, schema, d)
 	if err != nil {
@@ -494,8 +494,8 @@ func (s ARD) featuresStep(n, entries float64) float64 {
 	return products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
 }
 
-// FittedARD is a fitted [ARD].
-type FittedARD struct {
+// fittedARD is a fitted [ARD].
+type fittedARD struct {
 	learned          []float64 // scale of each standardized input, 0 if it is constant
 	deviation        []float64 // standard deviation of each input, 0 if it is constant
 	scales           []float64 // scale of each input in its original units
@@ -503,7 +503,7 @@ type FittedARD struct {
 }
 
 // set stores the learned scales of the groups of columns that are not constant.
-func (f *FittedARD) set(learned evidence.Result, group []int) {
+func (f *fittedARD) set(learned evidence.Result, group []int) {
 	for j := range f.learned {
 		if f.deviation[j] > 0 {
 			f.learned[j] = learned.Scales[group[j]]
@@ -513,7 +513,7 @@ func (f *FittedARD) set(learned evidence.Result, group []int) {
 }
 
 // finish computes scales from the learned ones with the given power and floor.
-func (f *FittedARD) finish(power, floor float64) error {
+func (f *fittedARD) finish(power, floor float64) error {
 	largest, before, after := slices.Max(f.learned), 0.0, 0.0
 	f.scales = make([]float64, len(f.learned))
 	for j, s := range f.learned {
@@ -536,11 +536,11 @@ func (f *FittedARD) finish(power, floor float64) error {
 }
 
 // Scales returns the factor of each column.
-func (f *FittedARD) Scales() []float64 { return slices.Clone(f.scales) }
+func (f *fittedARD) Scales() []float64 { return slices.Clone(f.scales) }
 
 // Relevance returns the learned scale of each standardized column, divided by the largest one.
 // Columns of a group share the value of the group.
-func (f *FittedARD) Relevance() []float64 {
+func (f *fittedARD) Relevance() []float64 {
 	out, largest := slices.Clone(f.learned), slices.Max(f.learned)
 	for j := range out {
 		out[j] /= largest
@@ -550,40 +550,40 @@ func (f *FittedARD) Relevance() []float64 {
 
 // Noise returns the noise variance and the amplitude of the kernel, both relative to targets of
 // variance 1.
-func (f *FittedARD) Noise() (noise, amplitude float64) { return f.noise, f.amplitude }
+func (f *fittedARD) Noise() (noise, amplitude float64) { return f.noise, f.amplitude }
 
 // Transform returns the scaled rows of X, sparse where X is.
-func (f *FittedARD) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedARD) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return f.products().Transform(ctx, X)
 }
 
 // TransformTo writes the scaled rows of X to dst, including the zeros of sparse rows.
-func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.products().TransformTo(ctx, dst, X)
 }
 
-func (f *FittedARD) products() entrywise {
+func (f *fittedARD) products() entrywise {
 	return products("ard", &f.scales, math.MaxFloat64, false)
 }
 
 // Export adds the scaled rows to g.
-func (f *FittedARD) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedARD) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return g.Mul(rows, g.Row(f.scales)), nil
 }
 
 // Tags returns the number of input columns and their relevance.
-func (f *FittedARD) Tags() datasets.Tags {
+func (f *fittedARD) Tags() datasets.Tags {
 	return datasets.Tags{InputWidth: len(f.scales), Relevance: f.Relevance()}
 }
 
 // OutputWidth returns the number of columns, which equals that of the input.
-func (f *FittedARD) OutputWidth() int { return len(f.scales) }
+func (f *fittedARD) OutputWidth() int { return len(f.scales) }
 
 // OutputSchema returns the input columns as numeric columns.
-func (f *FittedARD) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+func (f *fittedARD) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
 // State serializes the fitted parameters.
-func (f *FittedARD) State(s *model.State) {
+func (f *fittedARD) State(s *model.State) {
 	s.Floats("learned", &f.learned)
 	s.Floats("deviation", &f.deviation)
 	s.Floats("scales", &f.scales)

@@ -12,7 +12,7 @@ func (s ARD) FirstStage() Fitter {
 
 // FinishFit applies the power and the floor of the spec to learned scales.
 func (s ARD) FinishFit(learned Transformer) (Transformer, error) {
-	f, ok := learned.(*FittedARD)
+	f, ok := learned.(*fittedARD)
 	if !ok || f == nil {
 		return nil, errFirstStage("ard", learned)
 	}

@@ -48,9 +48,9 @@ func waves(n, d int) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-func fitARD(t *testing.T, s ARD, data datasets.Set) *FittedARD {
+func fitARD(t *testing.T, s ARD, data datasets.Set) *fittedARD {
 	t.Helper()
-	return mustFit(t, s, data).(*FittedARD)
+	return mustFit(t, s, data).(*fittedARD)
 }
 
 // Irrelevant inputs get scales near 0, for any kernel, objective and units.
@@ -285,7 +285,7 @@ func TestARDGroupsColumnsByTheirOrigin(t *testing.T) {
 // the order of the inputs.
 func TestARDPowerAndFloor(t *testing.T) {
 	data := waves(200, 6)
-	length := func(f *FittedARD) (sum float64) {
+	length := func(f *fittedARD) (sum float64) {
 		for j, s := range f.scales {
 			sum += s * s * f.deviation[j] * f.deviation[j]
 		}
@@ -399,7 +399,7 @@ func ExampleARD_inputs() {
 		fmt.Println(err)
 		return
 	}
-	for j, r := range fitted.(*FittedARD).Relevance() {
+	for j, r := range fitted.(*fittedARD).Relevance() {
 		fmt.Printf("x%d matters: %v\n", j, r > 0.1)
 	}
 	// Output:

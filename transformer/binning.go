@@ -142,13 +142,13 @@ func NewBinning() Binning {
 func (s *Binning) Params(l *param.List) {
 	l.Value(pitchKernel{(*string)(&s.Kernel), s.Custom}, "kernel", "kernel to approximate")
 	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
-	l.Complexity("gamma", param.Rougher)
+	l.Rougher("gamma")
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
-	l.Complexity("grids", param.MoreUnits)
+	l.MoreUnits("grids")
 	l.Value(binColumns{&s.Columns}, "columns", "exact: a column for each bin seen in training; or a number of columns "+
 		"to hash into")
 	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a bin with a column", param.AtLeast(1))
-	l.Complexity("min_count", param.FewerUnits)
+	l.FewerUnits("min_count")
 	l.Value(inputCount{&s.Inputs}, "inputs",
 		"number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that "+
 			"one column was encoded to are one input")

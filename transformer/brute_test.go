@@ -268,7 +268,7 @@ func TestOrdinalOfUnknownLevels(t *testing.T) {
 func TestPCAAgainstItsDefinition(t *testing.T) {
 	X := uniform(400, 6)
 	X.Apply(func(i, j int, v float64) float64 { return 1e4 + v*float64(j+1) + X.At(i, 0) }, X)
-	for _, spec := range []PCA{NewPCA(), {Components: AllComponents, Whiten: true}} {
+	for _, spec := range []PCA{NewPCA(), {Components: allComponents, Whiten: true}} {
 		f := mustFit(t, spec, datasets.Set{X: X}).(*FittedPCA)
 		Z := mustTransform(t, f, X)
 		for k, v := range f.ExplainedVariance() {
@@ -311,7 +311,7 @@ func TestPCAKeeps(t *testing.T) {
 		a, b := 10*rng.NormFloat64(), rng.NormFloat64()
 		X.SetRow(i, []float64{a, b, a + b, 1})
 	}
-	for want, c := range map[int]float64{1: 0.9, 2: AllComponents, 3: 3} {
+	for want, c := range map[int]float64{1: 0.9, 2: allComponents, 3: 3} {
 		f := mustFit(t, PCA{Components: c}, datasets.Set{X: X}).(*FittedPCA)
 		if f.OutputWidth() != want {
 			t.Errorf("%v keeps %d components, want %d", c, f.OutputWidth(), want)

@@ -119,7 +119,7 @@ func conformanceCases() map[string]conformanceCase {
 		"pca": {transformer.NewPCA(), o{Tolerance: 1e-7, Uncentered: true}},
 		"pca whiten": {transformer.PCA{Components: 0.9, Whiten: true},
 			o{Tolerance: 1e-7, Uncentered: true}},
-		"dense": {transformer.NewDense(), o{Missing: true}},
+		"dense": {transformer.Dense{}, o{Missing: true}},
 		"rfm":   {transformer.NewRFM(), o{Data: curved()}},
 		"rfm diagonal": {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1,
 			Bandwidth: 2, Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Shape: 1},

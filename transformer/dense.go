@@ -17,9 +17,6 @@ import (
 // Shapes: n×d → n×d. Memory: 8·n·d bytes. Fit returns an error if there are no rows or no columns.
 type Dense struct{}
 
-// NewDense returns the spec, which has no parameters.
-func NewDense() Dense { return Dense{} }
-
 // Tags returns that only the number of columns is learned.
 func (Dense) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
 

@@ -46,7 +46,7 @@ func NewHash() Hash { return Hash{Features: 1024, Signed: true} }
 // Params declares features and signed.
 func (s *Hash) Params(l *param.List) {
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Bool(&s.Signed, "signed", "whether categories add 1 or -1 by their hash, so that collisions cancel on average")
 }
 

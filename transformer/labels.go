@@ -165,7 +165,7 @@ func labelState(s *model.State, labels *[]labelColumn, levels []int) {
 		return
 	}
 	for j, text := range formats {
-		format, err := datasets.ParseFormat(text)
+		format, err := datasets.Format{}.Parse(text)
 		c := labelColumn{}
 		if err == nil && format.HasCategories() && levels[j] >= 0 && levels[j] <= len(names) {
 			c, names = newLabelColumn(format, names[:levels[j]:levels[j]]), names[levels[j]:]

@@ -22,7 +22,7 @@ func TestNamesAreCategories(t *testing.T) {
 		rows += fmt.Sprintf("%s,%s,%d\n", title, []string{"a", "b"}[i%2], i%7+i%4)
 	}
 	read := func(text string, roles datasets.Roles) datasets.Set {
-		set, err := csv.Read(t.Context(), strings.NewReader(text), csv.Options{Roles: roles})
+		set, err := csv.Options{Roles: roles}.Read(t.Context(), strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}

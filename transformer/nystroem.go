@@ -99,9 +99,9 @@ const pivotedRows = 20000
 func (s *Nystroem) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel of the rows and the landmarks", pairwise.Kernels...)
 	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
-	l.Complexity("gamma", param.Rougher)
+	l.Rougher("gamma")
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
-	l.Complexity("landmarks", param.MoreUnits)
+	l.MoreUnits("landmarks")
 	l.Choice(&s.Choose, "selection",
 		"selection of landmarks: uniformly, or by randomly pivoted Cholesky (rpcholesky)", "uniform", "rpcholesky")
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())

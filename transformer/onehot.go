@@ -38,7 +38,7 @@ func NewOneHot() OneHot { return OneHot{MinCount: 1} }
 // Params declares min_count.
 func (s *OneHot) Params(l *param.List) {
 	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a category with a column", param.AtLeast(1))
-	l.Complexity("min_count", param.FewerUnits)
+	l.FewerUnits("min_count")
 }
 
 // Fit counts the categories.

@@ -16,12 +16,10 @@ func (s Nystroem) Tags() datasets.Tags {
 
 // Requirements shared by steps.
 var (
-	complete = []datasets.Requirement{{Constraint: datasets.RequireNumbers},
-		{Constraint: datasets.RequireNoMissing}}
-	withTargets      = append(complete[:2:2], datasets.Requirement{Constraint: datasets.RequireTargets})
-	numericWithValue = []datasets.Requirement{{Constraint: datasets.RequireNumbers},
-		{Constraint: datasets.RequireSomeValue}}
-	categories = []datasets.Requirement{{Constraint: datasets.RequireNames}}
+	complete         = []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
+	withTargets      = append(complete[:2:2], datasets.Requirement{Targets: true})
+	numericWithValue = []datasets.Requirement{{Numeric: true}, {SomeValue: true}}
+	categories       = []datasets.Requirement{{Names: true}}
 )
 
 // Requirements declares that all inputs must be numeric and have no missing values.
@@ -43,14 +41,14 @@ func (s Binning) Requirements() []datasets.Requirement {
 	if s.Inputs == 0 {
 		return out
 	}
-	return append(out, datasets.Requirement{Constraint: datasets.RequireMinColumns, Columns: s.Inputs,
+	return append(out, datasets.Requirement{MinColumns: s.Inputs,
 		Reason: fmt.Sprintf("uses %d in each grid", s.Inputs)})
 }
 
 // Requirements declares that inputs must be numeric without missing values, and that targets are required.
 func (s ARD) Requirements() []datasets.Requirement {
 	return append(spectral.Requirements(s.Kernel, kernel.Gamma{}),
-		datasets.Requirement{Constraint: datasets.RequireTargets})
+		datasets.Requirement{Targets: true})
 }
 
 // InferOutput returns complete numeric columns with the same names.
@@ -124,7 +122,7 @@ func (Dense) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { r
 
 // Requirements declares that all inputs must be categorical, or text with categories.
 func (OneHot) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireLabels}}
+	return []datasets.Requirement{{Labels: true}}
 }
 
 // InferOutput returns complete numeric columns.
@@ -132,7 +130,7 @@ func (OneHot) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { 
 
 // Requirements declares that inputs must be categorical, and that targets are required.
 func (TargetEncode) Requirements() []datasets.Requirement {
-	return append(slices.Clip(categories), datasets.Requirement{Constraint: datasets.RequireTargets})
+	return append(slices.Clip(categories), datasets.Requirement{Targets: true})
 }
 
 // InferOutput returns complete numeric columns.
@@ -150,7 +148,7 @@ func (Hash) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 
 // Requirements declares text columns.
 func (TFIDF) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireText}}
+	return []datasets.Requirement{{Text: true}}
 }
 
 // InferOutput returns complete numeric columns.
@@ -161,8 +159,7 @@ func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {
 		return categories
 	}
-	return []datasets.Requirement{{Constraint: datasets.RequireNames},
-		{Constraint: datasets.RequireKnownCategories, Hint: "unknown: code or missing allows it"}}
+	return []datasets.Requirement{{Names: true}, {KnownCategories: true, Hint: "unknown: code or missing allows it"}}
 }
 
 // InferOutput returns numeric columns; unknown categories may become missing values.
@@ -178,10 +175,10 @@ func (s Ordinal) InferOutput(in datasets.InferredSchema) datasets.InferredSchema
 // Requirements declares that columns need a value, unless imputed by a constant, and numbers for mean and median.
 func (s Impute) Requirements() (out []datasets.Requirement) {
 	if s.Strategy != "constant" {
-		out = append(out, datasets.Requirement{Constraint: datasets.RequireSomeValue})
+		out = append(out, datasets.Requirement{SomeValue: true})
 	}
 	if s.Strategy == "mean" || s.Strategy == "median" {
-		out = append(out, datasets.Requirement{Constraint: datasets.RequireNumbers, Reason: "and has no " + s.Strategy,
+		out = append(out, datasets.Requirement{Numeric: true, Reason: "and has no " + s.Strategy,
 			Hint: "use most_frequent or constant, or select the numeric columns"})
 	}
 	return out
@@ -207,7 +204,7 @@ func (PolynomialSketch) InferOutput(datasets.InferredSchema) datasets.InferredSc
 
 // Requirements declares complete numeric columns without negative values.
 func (AdditiveChi2) Requirements() []datasets.Requirement {
-	return append(complete[:2:2], datasets.Requirement{Constraint: datasets.RequireNonNegative})
+	return append(complete[:2:2], datasets.Requirement{NonNegative: true})
 }
 
 // InferOutput returns complete numeric columns.

@@ -45,16 +45,16 @@ import (
 // equal rows, more components than exist, and whitening of components without variance.
 type PCA struct {
 	// Components is the number of outputs if ≥ 1, the minimum fraction of the variance that the
-	// outputs explain if between 0 and 1, or AllComponents.
+	// outputs explain if between 0 and 1, or -1 for all.
 	Components float64
 	Whiten     bool // scale each output to variance 1
 }
 
-// AllComponents keeps every component of a [PCA] whose variance exceeds rounding error.
-const AllComponents = -1
+// allComponents keeps every component of a [PCA] whose variance exceeds rounding error.
+const allComponents = -1
 
 // NewPCA returns the spec that keeps all components and does not whiten.
-func NewPCA() PCA { return PCA{Components: AllComponents} }
+func NewPCA() PCA { return PCA{Components: allComponents} }
 
 // pcaComponents adapts [PCA].Components to a parameter.
 type pcaComponents struct{ value *float64 }
@@ -64,7 +64,7 @@ func (c pcaComponents) Set(plain any) error {
 	switch v := plain.(type) {
 	case string:
 		if v == "all" {
-			*c.value = AllComponents
+			*c.value = allComponents
 		}
 	case int:
 		*c.value = float64(max(v, 0))
@@ -76,7 +76,7 @@ func (c pcaComponents) Set(plain any) error {
 
 func (c pcaComponents) Get() any {
 	switch v := *c.value; {
-	case v == AllComponents:
+	case v == allComponents:
 		return "all"
 	case v == math.Trunc(v) && math.Abs(v) < maxComponents:
 		return int(v)
@@ -91,7 +91,7 @@ func (c pcaComponents) Constraint() string {
 
 func (c pcaComponents) Check() error {
 	v := *c.value
-	if v == AllComponents || v > 0 && v < 1 || v >= 1 && v == math.Trunc(v) && v < maxComponents {
+	if v == allComponents || v > 0 && v < 1 || v >= 1 && v == math.Trunc(v) && v < maxComponents {
 		return nil
 	}
 	return errors.New(c.Constraint())
@@ -100,7 +100,7 @@ func (c pcaComponents) Check() error {
 // maxComponents is the maximum number of components of a spec.
 const maxComponents = 1 << 31
 
-// count returns the number of components, or 0 if Components is a fraction or AllComponents.
+// count returns the number of components, or 0 if Components is a fraction or -1 for all.
 func (s PCA) count() int {
 	if s.Components >= 1 {
 		return int(s.Components)
@@ -112,7 +112,7 @@ func (s PCA) count() int {
 func (s *PCA) Params(l *param.List) {
 	l.Value(pcaComponents{&s.Components}, "components",
 		"number of outputs, or the fraction of the variance that they explain")
-	l.Complexity("components", param.MoreUnits)
+	l.MoreUnits("components")
 	l.Bool(&s.Whiten, "whiten", "whether to scale every output to variance 1")
 }
 
@@ -385,7 +385,7 @@ func (s PCA) keep(f *FittedPCA, variance []float64, total float64, maxRank, exis
 func (s PCA) componentCount(variance []float64, total float64, rank, exist int) (int, error) {
 	count := s.count()
 	switch {
-	case s.Components == AllComponents:
+	case s.Components == allComponents:
 		return rank, nil
 	case count > exist:
 		return 0, fmt.Errorf("transformer: pca: components must be at most %[2]d, the rank of the training rows, got %[1]d",

@@ -67,7 +67,7 @@ func (s *PolynomialSketch) Params(l *param.List) {
 	l.Value(&s.Gamma, "gamma", "factor of the inner products of rows")
 	l.Float(&s.Coef0, "coef0", "constant c₀ that is added to inner products", param.AtLeast(0))
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 

@@ -126,9 +126,9 @@ func (s *RFF) Params(l *param.List) {
 	s.Kernel.Declare(l, "kernel to approximate", spectral.AllFourierKernels...)
 	l.Unlisted("kernel", string(kernel.Custom))
 	l.Value(&s.Gamma, "gamma", "scale γ of the kernel; larger values make it narrower")
-	l.Complexity("gamma", param.Rougher)
+	l.Rougher("gamma")
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Choice(&s.Map, "map", "real-valued form of the map: cosine and sine, or cosine with a random "+
 		"phase", "paired", "phase")
 	l.Choice(&s.Draw, "draw", "sampling of the frequencies", fourier.Laws...)

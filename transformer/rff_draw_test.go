@@ -200,11 +200,12 @@ func TestKernelOfColumnsByPath(t *testing.T) {
 	s := NewRFF()
 	list := map[string]any{"product": []any{map[string]any{"columns": "age", "gamma": 2},
 		map[string]any{"columns": []any{"a", "b"}, "kernel": "matern", "nu": 0.5, "gamma": "median"}}}
-	s, err := param.Replace(s, param.Setting{Path: "kernel", Value: list},
+	got, err := param.With(s, param.Setting{Path: "kernel", Value: list},
 		param.Setting{Path: "kernel.product.0.gamma", Value: 7}, param.Setting{Path: "kernel.product.1.nu", Value: 2.5})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s = got.(RFF)
 	age, others := kernel.NewTerm("gaussian", "age"), kernel.NewTerm("matern", "a", "b")
 	age.Gamma, others.Gamma, others.Nu = kernel.FixedGamma(7), kernel.GammaMedian(), 2.5
 	if want := kernel.Product(age, others); s.Kernel != want {

@@ -138,7 +138,7 @@ func (s *RFM) Params(l *param.List) {
 	l.Choice(&s.Solve, "solve",
 		"inner ridge regression: with the exact kernel, or with random Fourier features", "exact", "features")
 	l.Int(&s.Features, "features", "number of features with solve: features", param.Between(2, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Int(&s.Rows, "rows", "maximum number of rows to learn from", param.Between(minLearned, math.MaxInt32))
 	l.Int(&s.Part, "part", "maximum number of rows of one exact kernel; more rows are split into several",
 		param.Between(minLearned, math.MaxInt32))

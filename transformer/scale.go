@@ -168,13 +168,13 @@ func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, s
 
 // Requirements declares numeric columns: as many as factors, or one for each name.
 func (s Scale) Requirements() []datasets.Requirement {
-	out := []datasets.Requirement{{Constraint: datasets.RequireNumbers}}
+	out := []datasets.Requirement{{Numeric: true}}
 	if n := len(s.Factors); s.NamedFactors == nil && n > 1 {
-		out = append(out, datasets.Requirement{Constraint: datasets.RequireMinColumns, Columns: n,
+		out = append(out, datasets.Requirement{MinColumns: n,
 			Reason: fmt.Sprintf("has %d factors", n)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.NamedFactors)) {
-		out = append(out, datasets.Requirement{Constraint: datasets.RequireNamedColumn, Name: name,
+		out = append(out, datasets.Requirement{Column: name,
 			Reason: "has a factor of it"})
 	}
 	return out

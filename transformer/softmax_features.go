@@ -60,9 +60,9 @@ func NewSoftmaxFeatures() SoftmaxFeatures {
 // Params declares gamma, features, draw and seed.
 func (s *SoftmaxFeatures) Params(l *param.List) {
 	l.Value(&s.Gamma, "gamma", "factor γ of the inner products of rows")
-	l.Complexity("gamma", param.Rougher)
+	l.Rougher("gamma")
 	l.Int(&s.Features, "features", "output width m", param.Between(1, maxFeatures))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Choice(&s.Draw, "draw", "sampling of the normal vectors", softmax.Draws...)
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }

@@ -22,7 +22,7 @@ func init() {
 		NewHash, &fittedHash{})
 	registry.Add("transformer", "tfidf", "weighted counts of the words, or n-grams, of texts",
 		NewTFIDF, &FittedTFIDF{})
-	registry.Add("transformer", "dense", "converts sparse rows to dense rows", NewDense, &fittedDense{})
+	registry.Add("transformer", "dense", "converts sparse rows to dense rows", func() Dense { return Dense{} }, &fittedDense{})
 	registry.Add("transformer", "rff", "random Fourier features of a shift-invariant kernel", NewRFF, &FittedRFF{})
 	registry.Add("transformer", "softmax_features", "positive random features of the softmax kernel, exp(γ·x'y)",
 		NewSoftmaxFeatures, &FittedSoftmaxFeatures{})
@@ -37,7 +37,7 @@ func init() {
 		NewBinning, &FittedBinning{})
 	registry.Add("transformer", "nystroem", "features from the kernel values with landmarks, a sample of the training rows",
 		NewNystroem, &FittedNystroem{})
-	registry.Add("transformer", "ard", "a scale for each input, learned from the targets", NewARD, &FittedARD{})
+	registry.Add("transformer", "ard", "a scale for each input, learned from the targets", NewARD, &fittedARD{})
 	registry.Add("transformer", "pca", "principal components", NewPCA, &FittedPCA{})
 	registry.Add("transformer", "rfm", "a linear map of the inputs learned from gradients of the targets",
 		NewRFM, &FittedRFM{})

@@ -27,10 +27,6 @@ func TestLongWorkStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := fitted.(*FittedRFF)
-	K, err := f.KernelMatrix(context.Background(), X, X)
-	if err != nil {
-		t.Fatal(err)
-	}
 	matern := spec
 	many := datasets.Set{X: mat.NewDense(8*256, 4, X.RawMatrix().Data[:32*256])} // several pieces of work
 	grids := NewBinning()
@@ -63,10 +59,6 @@ func TestLongWorkStops(t *testing.T) {
 			s.Objective = "press"
 			p, err := s.Fit(ctx, datasets.Set{X: X, Y: X.RawMatrix().Data[:rowsOf(X)]})
 			return p != nil, err
-		},
-		"EffectiveDimension": func(ctx context.Context) (bool, error) {
-			d, err := kernel.EffectiveDimension(ctx, K, 1)
-			return d != 0, err
 		},
 		"KernelErrors": func(ctx context.Context) (bool, error) {
 			list, err := f.KernelErrors(ctx, X, []int{20, 60})

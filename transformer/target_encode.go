@@ -25,7 +25,7 @@ import (
 //	z(c) = λ_c·ȳ_c + (1 − λ_c)·ȳ
 //
 // For Smooth = m, λ_c = n_c/(n_c + m), where n_c is the number of rows of the category.
-// [AutoSmooth] uses the empirical Bayes estimate λ_c = n_c·σ²/(n_c·σ² + σ_c²), where σ² is the
+// autoSmooth uses the empirical Bayes estimate λ_c = n_c·σ²/(n_c·σ² + σ_c²), where σ² is the
 // variance of the targets and σ_c² that within the category. A category that is not in the schema
 // ([datasets.Unknown]), or has no training rows, becomes ȳ. Missing values form a separate
 // category.
@@ -51,16 +51,16 @@ import (
 // Fit returns an error for a numeric column, a number that is not a category code, rows without
 // targets, a missing target, and if every weight is 0.
 type TargetEncode struct {
-	Smooth float64 // m ≥ 0, or AutoSmooth
+	Smooth float64 // m ≥ 0, or -1: estimated for each category
 	Folds  int
 	Seed   uint64
 }
 
-// AutoSmooth estimates the shrinkage of [TargetEncode] for each category.
-const AutoSmooth = -1
+// autoSmooth estimates the shrinkage of [TargetEncode] for each category.
+const autoSmooth = -1
 
 // NewTargetEncode returns the spec with automatic shrinkage and 5 folds.
-func NewTargetEncode() TargetEncode { return TargetEncode{Smooth: AutoSmooth, Folds: 5} }
+func NewTargetEncode() TargetEncode { return TargetEncode{Smooth: autoSmooth, Folds: 5} }
 
 // targetSmooth adapts [TargetEncode].Smooth to a parameter.
 type targetSmooth struct{ value *float64 }
@@ -70,7 +70,7 @@ func (p targetSmooth) Set(plain any) error {
 	switch v := plain.(type) {
 	case string:
 		if v == "auto" {
-			*p.value = AutoSmooth
+			*p.value = autoSmooth
 		}
 	case int:
 		*p.value = fixedSmooth(float64(v))
@@ -80,16 +80,16 @@ func (p targetSmooth) Set(plain any) error {
 	return p.Check()
 }
 
-// fixedSmooth maps AutoSmooth, which is no valid number m, to NaN.
+// fixedSmooth maps autoSmooth, which is no valid number m, to NaN.
 func fixedSmooth(v float64) float64 {
-	if v == AutoSmooth {
+	if v == autoSmooth {
 		return math.NaN()
 	}
 	return v
 }
 
 func (p targetSmooth) Get() any {
-	if *p.value == AutoSmooth {
+	if *p.value == autoSmooth {
 		return "auto"
 	}
 	return *p.value
@@ -98,7 +98,7 @@ func (p targetSmooth) Get() any {
 func (p targetSmooth) Constraint() string { return "auto, or a number ≥ 0" }
 
 func (p targetSmooth) Check() error {
-	if *p.value == AutoSmooth || param.AtLeast(0).Contains(*p.value) {
+	if *p.value == autoSmooth || param.AtLeast(0).Contains(*p.value) {
 		return nil
 	}
 	return errors.New(p.Constraint())
@@ -108,7 +108,7 @@ func (p targetSmooth) Check() error {
 func (s *TargetEncode) Params(l *param.List) {
 	l.Value(targetSmooth{&s.Smooth}, "smooth",
 		"weight of the overall mean, in rows; auto estimates it for each category")
-	l.Complexity("smooth", param.MorePenalty)
+	l.MorePenalty("smooth")
 	l.Int(&s.Folds, "folds", "number of folds; the training rows of each are encoded by the "+
 		"others", param.Between(2, 100))
 	l.Seed(&s.Seed, "seed", "seed of the folds")
@@ -394,7 +394,7 @@ func (t *targetSums) encodings(means []float64) []float64 {
 			for cell := t.first[j]; cell <= t.first[j]+levels; cell++ {
 				n, categoryMean, within := t.moments(cell, k)
 				lambda := n / (n + t.spec.Smooth)
-				if t.spec.Smooth == AutoSmooth {
+				if t.spec.Smooth == autoSmooth {
 					variance := squares / all
 					lambda = n * variance / (n*variance + within/n)
 				}

@@ -29,7 +29,7 @@ func TestTargetEncodeCrossFits(t *testing.T) {
 		data.Y[i] = data.X.At(i, 0) + rng.NormFloat64()
 		data.Weights[i] = float64(rng.IntN(4)) // a quarter of the rows do not count
 	}
-	for _, smooth := range []float64{AutoSmooth, 0, 3} {
+	for _, smooth := range []float64{autoSmooth, 0, 3} {
 		spec := TargetEncode{Smooth: smooth, Folds: 4, Seed: 5}
 		_, Z, err := spec.FitTransform(context.Background(), data)
 		if err != nil {
@@ -65,7 +65,7 @@ func shrunkMean(own, all []float64, smooth float64) float64 {
 	center, within := meanAndVariance(own)
 	n := float64(len(own))
 	part := n / (n + smooth)
-	if smooth == AutoSmooth {
+	if smooth == autoSmooth {
 		part = n * variance / (n*variance + within)
 	}
 	return part*center + (1-part)*mean

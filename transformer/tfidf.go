@@ -139,7 +139,7 @@ func (s *TFIDF) Params(l *param.List) {
 		"char", "char_wb")
 	l.Value(ngramRange{&s.MinN, &s.MaxN}, "ngrams", "minimum and maximum length of n-grams")
 	l.Int(&s.MinCount, "min_count", "minimum number of training rows with a term", param.AtLeast(1))
-	l.Complexity("min_count", param.FewerUnits)
+	l.FewerUnits("min_count")
 	l.Int(&s.MaxFeatures, "max_features", "number of terms of each column, the most frequent ones; 0 for all",
 		param.Between(0, maxFeatures))
 	l.Int(&s.Hashing, "hashing", "number of columns for hashed terms; 0 for a column per term",

@@ -123,7 +123,7 @@ func TestTFIDFOfBlocksAndFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal("stream", mapTexts(t, streamed, set.X))
-	both, err := datasets.Concat(set.Slice(0, 100), set.Slice(100, 5000))
+	both, err := datasets.Set{}.Append(set.Slice(0, 100), set.Slice(100, 5000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestTFIDFRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	for _, s := range []transformer.Fitter{transformer.NewStandardize(), transformer.NewImpute(), transformer.NewOneHot(),
-		transformer.NewPCA(), transformer.NewDense(), transformer.NewRFF()} {
+		transformer.NewPCA(), transformer.Dense{}, transformer.NewRFF()} {
 		if _, err := s.Fit(ctx, set); err == nil || !strings.Contains(err.Error(), "text") {
 			t.Errorf("%T: %v", s, err)
 		}
@@ -258,7 +258,7 @@ func TestTFIDFCost(t *testing.T) {
 	if cost := transformer.NewTFIDF().Cost(shape); cost.OutputWidth != -1 {
 		t.Errorf("without strings: width %d", cost.OutputWidth)
 	}
-	shape.Documents = datasets.NewDocuments(context.Background(), set.Source())
+	shape = shape.WithDocuments(context.Background(), set.Source())
 	f := fitTexts(t, transformer.NewTFIDF(), set)
 	cost := transformer.NewTFIDF().Cost(shape)
 	if cost.OutputWidth != f.OutputWidth() || cost.OutputWidth != 2002 || cost.NonZeros != 6 || cost.Bytes < 2002*150 {

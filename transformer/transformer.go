@@ -62,7 +62,7 @@ var (
 		fitted
 		DenseTransformer
 	}{(*FittedScaler)(nil), (*fittedQuantile)(nil), (*fittedScale)(nil), (*fittedTargetEncode)(nil),
-		(*FittedARD)(nil), (*FittedRFM)(nil), (*FittedPCA)(nil), (*fittedImpute)(nil), (*fittedOrdinal)(nil),
+		(*fittedARD)(nil), (*FittedRFM)(nil), (*FittedPCA)(nil), (*fittedImpute)(nil), (*fittedOrdinal)(nil),
 		(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil),
 		(*fittedPolynomialSketch)(nil), (*fittedAdditiveChi2)(nil), (*fittedSkewedChi2)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}

@@ -112,11 +112,11 @@ func read(ctx context.Context, path string) error {
 	var err error
 	switch filepath.Ext(path) {
 	case ".parquet":
-		src, err = parquet.Open(ctx, path, parquet.Options{Roles: roles})
+		src, err = parquet.Options{Roles: roles}.Open(ctx, path)
 	case ".arrow":
-		src, err = arrow.Open(ctx, path, arrow.Options{Roles: roles})
+		src, err = arrow.Options{Roles: roles}.Open(ctx, path)
 	default:
-		src, err = csv.Open(ctx, path, csv.Options{Roles: roles})
+		src, err = csv.Options{Roles: roles}.Open(ctx, path)
 	}
 	if err != nil {
 		return err

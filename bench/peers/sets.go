@@ -150,8 +150,8 @@ func counts(context.Context) (train, test datasets.Set, err error) {
 }
 
 func abalone(ctx context.Context) (train, test datasets.Set, err error) {
-	all, err := arff.ReadFile(ctx, data+"torgo_regression/abalone.arff.gz", arff.Options{Roles: datasets.Roles{
-		Target: []string{"Class_Rings"}, Task: datasets.Regression, Drop: []string{"Sex"}}})
+	all, err := arff.Options{Roles: datasets.Roles{
+		Target: []string{"Class_Rings"}, Task: datasets.Regression, Drop: []string{"Sex"}}}.ReadFile(ctx, data+"torgo_regression/abalone.arff.gz")
 	if err != nil {
 		return train, test, err
 	}
@@ -161,9 +161,9 @@ func abalone(ctx context.Context) (train, test datasets.Set, err error) {
 
 // pollution has the hours with a known target above 0; the wind direction, a category, is omitted.
 func pollution(ctx context.Context) (train, test datasets.Set, err error) {
-	all, err := csv.ReadFile(ctx, data+"mixed/pollution.csv.gz", csv.Options{Missing: []string{"NA"},
+	all, err := csv.Options{Missing: []string{"NA"},
 		Roles: datasets.Roles{Target: []string{"pm2.5"}, Task: datasets.Regression, DropMissingTarget: true,
-			Drop: []string{"No", "cbwd"}}})
+			Drop: []string{"No", "cbwd"}}}.ReadFile(ctx, data+"mixed/pollution.csv.gz")
 	if err != nil {
 		return train, test, err
 	}
@@ -173,8 +173,8 @@ func pollution(ctx context.Context) (train, test datasets.Set, err error) {
 
 // read reads a numeric file of the data directory. A random fifth of its rows is the test set.
 func read(ctx context.Context, path, target, delimiter string) (train, test datasets.Set, err error) {
-	all, err := csv.ReadFile(ctx, data+path, csv.Options{Roles: datasets.Roles{Target: []string{target},
-		Task: datasets.Regression}, Delimiter: delimiter, NoHeader: true})
+	all, err := csv.Options{Roles: datasets.Roles{Target: []string{target},
+		Task: datasets.Regression}, Delimiter: delimiter, NoHeader: true}.ReadFile(ctx, data+path)
 	if err != nil {
 		return train, test, fmt.Errorf("the data files must be next to the checkout: %w", err)
 	}

@@ -1,5 +1,5 @@
-// Package arff reads Weka's attribute-relation files: as a stream of blocks with [Open], whatever
-// their size, or into memory with [ReadFile] or, from any io.Reader, [Read].
+// Package arff reads Weka's attribute-relation files: as a stream of blocks with [Options.Open], whatever
+// their size, or into memory with [Options.ReadFile] or, from any io.Reader, [Options.Read].
 //
 // Attributes are numeric (also real and integer) or nominal; a string attribute is dropped, or made
 // categorical with Options.Kinds. A file of sparse rows becomes sparse blocks. "?" is a missing
@@ -36,7 +36,7 @@ type Options struct {
 //
 // The rows of more files follow. They have the same attributes, in any order; the categories of a nominal one
 // are those of the first file, then the additional ones of the others.
-func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, path string, more ...string) (datasets.Source, error) {
 	return table.OpenAll(ctx, append([]string{path}, more...), func(path string) (table.Reader, error) {
 		f, err := open(text.NewFile(o.FS, path), o)
 		if err == nil && f.empty && len(more) > 0 {
@@ -47,15 +47,15 @@ func Open(ctx context.Context, path string, o Options, more ...string) (datasets
 }
 
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
-func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
-	src, err := Open(ctx, path, o)
+func (o Options) ReadFile(ctx context.Context, path string) (datasets.Set, error) {
+	src, err := o.Open(ctx, path)
 	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
 // name of r, if it has one as an os.File has, else "input".
-func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	return table.Read(ctx, r, func(held *text.File) (table.Reader, error) { return open(held, o) }, o.Roles, 0)
 }
 

@@ -19,7 +19,7 @@ import (
 
 func read(text string, o arff.Options) (datasets.Set, error) {
 	o.FS = fstest.MapFS{"f.arff": {Data: []byte(text)}}
-	return arff.ReadFile(context.Background(), "f.arff", o)
+	return o.ReadFile(context.Background(), "f.arff")
 }
 
 func target(name string) datasets.Roles { return datasets.Roles{Target: []string{name}} }
@@ -199,7 +199,7 @@ func TestSources(t *testing.T) {
 	}
 	for _, text := range []string{dense.String(), some.String()} {
 		o := arff.Options{Roles: target("y"), FS: fstest.MapFS{"f.arff": {Data: []byte(text)}}}
-		src, err := arff.Open(context.Background(), "f.arff", o)
+		src, err := o.Open(context.Background(), "f.arff")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestRealFiles(t *testing.T) {
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			path := golden.Path(t, "data", c.path)
-			set, err := arff.ReadFile(context.Background(), path, arff.Options{Roles: target(c.target)})
+			set, err := arff.Options{Roles: target(c.target)}.ReadFile(context.Background(), path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -266,7 +266,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func ExampleRead() {
+func ExampleOptions_Read() {
 	files := fstest.MapFS{"play.arff": {Data: []byte(`@relation play
 @attribute outlook {sunny, rainy}
 @attribute temperature numeric
@@ -275,8 +275,7 @@ func ExampleRead() {
 sunny, 85, no
 rainy, ?, yes
 `)}}
-	set, err := arff.ReadFile(context.Background(), "play.arff",
-		arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files})
+	set, err := arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files}.ReadFile(context.Background(), "play.arff")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -42,19 +42,18 @@ func TestReadFromReader(t *testing.T) {
 			if err := os.WriteFile(path, []byte(whole), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			want = shown(arff.ReadFile(ctx, path, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
+			want = shown(arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}.ReadFile(ctx, path))
 			f, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// whose errors name the file
-			got := shown(arff.Read(ctx, f, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
+			got := shown(arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(ctx, f))
 			f.Close()
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(arff.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)),
-				arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
+			got = shown(arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(ctx, iotest.OneByteReader(strings.NewReader(whole))))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -68,20 +67,17 @@ func TestReadFromReader(t *testing.T) {
 // A failing reader, a nil reader and a canceled context are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := arff.Read(context.Background(), iotest.ErrReader(broken),
-		arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, broken) ||
+	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(context.Background(), iotest.ErrReader(broken)); !errors.Is(err, broken) ||
 		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if _, err := arff.Read(context.Background(), nil,
-		arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); err == nil ||
+	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(context.Background(), nil); err == nil ||
 		err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := arff.Read(ended, strings.NewReader("1"),
-		arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, context.Canceled) {
+	if _, err := (arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}).Read(ended, strings.NewReader("1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

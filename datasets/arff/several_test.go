@@ -47,7 +47,7 @@ func TestSeveralFiles(t *testing.T) {
 	o := arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}
 	for whole, paths := range map[string][]string{"all.arff": {"none.arff", "a.arff", "b.arff"},
 		"sparseall.arff": {"sparse.arff", "none.arff", "sparse2.arff"}} {
-		src, err := arff.Open(ctx, paths[0], o, paths[1:]...)
+		src, err := o.Open(ctx, paths[0], paths[1:]...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestSeveralFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := arff.ReadFile(ctx, whole, o)
+		want, err := o.ReadFile(ctx, whole)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,15 +71,15 @@ func TestSeveralFiles(t *testing.T) {
 		"kinds.arff":   "kinds.arff:2: column x must have the same kind as in a.arff",
 		"wrong.arff":   `wrong.arff:7: column k: "pink" is not a declared level`,
 	} {
-		if _, err := arff.Open(ctx, "a.arff", o, other); err == nil || err.Error() != want {
+		if _, err := o.Open(ctx, "a.arff", other); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", other, err, want)
 		}
 	}
-	if _, err := arff.Open(ctx, "sparse.arff", o, "sparse3.arff"); err == nil ||
+	if _, err := o.Open(ctx, "sparse.arff", "sparse3.arff"); err == nil ||
 		err.Error() != `sparse3.arff:3: column k: sparse rows omit category "blue", the first in the file, which is not the first in sparse.arff` {
 		t.Error(err)
 	}
-	if _, err := arff.Open(ctx, "none.arff", o, "none.arff"); err == nil ||
+	if _, err := o.Open(ctx, "none.arff", "none.arff"); err == nil ||
 		err.Error() != "none.arff: no rows" {
 		t.Error(err)
 	}

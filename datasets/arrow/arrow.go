@@ -1,6 +1,7 @@
 // Package arrow reads Apache Arrow's formats for files and for streams between programs (IPC, Feather): as a
-// stream of blocks with [Open], whatever their size, or into memory with [ReadFile] or, from any
-// io.Reader, [Read]. [OpenRecords] and [ReadRecords] take record batches that a program has in memory.
+// stream of blocks with [Options.Open], whatever their size, or into memory with [Options.ReadFile] or, from any
+// io.Reader, [Options.Read]. [Options.OpenRecords] and [Options.ReadRecords] take record batches that a program
+// has in memory.
 //
 // Columns of the schema correspond to columns of rows: signed and unsigned integers, floats and
 // decimals (values beyond 2^53 and decimals are rounded to the nearest float64, but keep their
@@ -49,18 +50,18 @@ type Options struct {
 // their categories, and over the target, weights and groups to check them.
 //
 // The rows of more files follow; they have the same columns, in any order.
-func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, path string, more ...string) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, append([]string{path}, more...), o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.
-func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
+func (o Options) ReadFile(ctx context.Context, path string) (datasets.Set, error) {
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
 // Read returns the rows of a file or a stream read from r, which is buffered in memory while it is
 // decoded. Errors use the name of r if it has one, as an os.File has, else "input".
-func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
 

@@ -67,7 +67,7 @@ func TestSameAsCSV(t *testing.T) {
 					return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lacks, name) })
 				}
 				of.Drop = append(have(of.Drop), lacks...)
-				want, err := csv.Open(ctx, "../parquet/testdata/rows.csv", csv.Options{Roles: of})
+				want, err := csv.Options{Roles: of}.Open(ctx, "../parquet/testdata/rows.csv")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,13 +79,13 @@ func TestSameAsCSV(t *testing.T) {
 				}
 				for what, fsys := range map[string]fs.FS{"file": nil, "pipe": pipe(whole), "gzip": packed(t, whole)} {
 					if name == "polars.arrow" && what != "file" { // which is no stream with a footer
-						if _, err := arrow.Open(ctx, path, arrow.Options{FS: fsys}); err == nil ||
+						if _, err := (arrow.Options{FS: fsys}).Open(ctx, path); err == nil ||
 							!strings.Contains(err.Error(), "must be read from the end") {
 							t.Errorf("%s: %v", what, err)
 						}
 						continue
 					}
-					got, err := arrow.Open(ctx, path, arrow.Options{Roles: of, FS: fsys})
+					got, err := arrow.Options{Roles: of, FS: fsys}.Open(ctx, path)
 					if err != nil {
 						t.Fatal(what, err)
 					}
@@ -99,7 +99,7 @@ func TestSameAsCSV(t *testing.T) {
 					sourcetest.Equal(t, gather(t, got), gather(t, want))
 					schema, coded := want.Schema(), of
 					coded.Schema = &schema
-					again, err := arrow.Open(ctx, path, arrow.Options{Roles: coded, FS: fsys})
+					again, err := arrow.Options{Roles: coded, FS: fsys}.Open(ctx, path)
 					if err != nil {
 						t.Fatal(what, err)
 					}
@@ -165,8 +165,8 @@ func gather(t testing.TB, src datasets.Source) datasets.Set {
 func TestNested(t *testing.T) {
 	drop := []string{"list", "map", "structure", "union", "dense", "runs", "clock", "span", "fixed"}
 	for what, fsys := range map[string]fs.FS{"file": nil, "pipe": pipe(must(os.ReadFile("testdata/nested.arrow")))} {
-		src, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{FS: fsys,
-			Roles: datasets.Roles{Target: []string{"y"}, Drop: drop}})
+		src, err := arrow.Options{FS: fsys,
+			Roles: datasets.Roles{Target: []string{"y"}, Drop: drop}}.Open(ctx, "testdata/nested.arrow")
 		if err != nil {
 			t.Fatal(what, err)
 		}
@@ -197,7 +197,7 @@ func TestNested(t *testing.T) {
 		}
 		sourcetest.Run(t, src)
 	}
-	_, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{})
+	_, err := arrow.Options{}.Open(ctx, "testdata/nested.arrow")
 	for _, want := range []string{"column list must have numbers, Booleans, strings or times, got type list; exclude " +
 		"it with data.drop (Roles.Drop in Go)", "column dense must have numbers, Booleans, strings or times, got type " +
 		"union", "column " +
@@ -241,7 +241,7 @@ func TestErrors(t *testing.T) {
 		{"empty in a pipe", must(os.ReadFile("testdata/empty.arrows")), func(b []byte) fs.FS { return pipe(b) },
 			"x: no rows"},
 	} {
-		src, err := arrow.Open(ctx, "x", arrow.Options{Roles: drop, FS: c.fsys(c.whole)})
+		src, err := arrow.Options{Roles: drop, FS: c.fsys(c.whole)}.Open(ctx, "x")
 		if err == nil {
 			_, err = datasets.ReadAll(ctx, src)
 		}
@@ -259,7 +259,7 @@ func TestCores(t *testing.T) {
 	var first datasets.Set
 	for _, cores := range []int{1, 2, 3} {
 		runtime.GOMAXPROCS(cores)
-		set, err := arrow.ReadFile(ctx, "testdata/zstd.arrow", arrow.Options{Roles: roles(nil)})
+		set, err := arrow.Options{Roles: roles(nil)}.ReadFile(ctx, "testdata/zstd.arrow")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestCores(t *testing.T) {
 	whole := must(os.ReadFile("testdata/stream.arrows"))
 	for _, fsys := range []fs.FS{nil, pipe(whole)} {
 		if err := canceltest.Check(func(ctx context.Context) (bool, error) {
-			src, err := arrow.Open(ctx, "testdata/stream.arrows", arrow.Options{Roles: roles(nil), FS: fsys})
+			src, err := (arrow.Options{Roles: roles(nil), FS: fsys}).Open(ctx, "testdata/stream.arrows")
 			if err != nil {
 				return false, err
 			}
@@ -295,10 +295,10 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, whole []byte) {
 		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
-			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
+			src, err := arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
 				Schema: &datasets.Schema{Columns: []datasets.Column{
 					{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "coded", Kind: datasets.Categorical},
-					{Name: "truth"}, {Name: "cents"}}}}})
+					{Name: "truth"}, {Name: "cents"}}}}}.Open(ctx, "x")
 			if err != nil {
 				continue
 			}
@@ -333,9 +333,9 @@ func TestDamaged(t *testing.T) {
 			}
 		}
 		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
-			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
+			src, err := arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
 				Schema: &datasets.Schema{
-					Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}})
+					Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}}.Open(ctx, "x")
 			if err != nil {
 				continue
 			}
@@ -351,7 +351,7 @@ func TestDamaged(t *testing.T) {
 // Any reader gives the same rows as a file with the same bytes.
 func TestRead(t *testing.T) {
 	o := arrow.Options{Roles: datasets.Roles{Target: []string{"income"}, Drop: []string{"sold", "seen", "zoned"}}}
-	want, err := arrow.ReadFile(ctx, "testdata/lz4.arrows", o)
+	want, err := o.ReadFile(ctx, "testdata/lz4.arrows")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,16 +360,16 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	got, err := arrow.Read(ctx, r, o)
+	got, err := o.Read(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, got, want)
-	if _, err := arrow.Read(ctx, strings.NewReader("a,b"), o); err == nil ||
+	if _, err := o.Read(ctx, strings.NewReader("a,b")); err == nil ||
 		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
 	}
-	if _, err := arrow.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
+	if _, err := o.Read(ctx, nil); err == nil || err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 }
@@ -377,13 +377,11 @@ func TestRead(t *testing.T) {
 // TestColumnWithoutName checks that a column without a name is named by its number, as in CSV;
 // testdata/nameless.arrow has one after column a.
 func TestColumnWithoutName(t *testing.T) {
-	set, err := arrow.ReadFile(ctx, "testdata/nameless.arrow",
-		arrow.Options{Roles: datasets.Roles{Target: []string{"x1"}}})
+	set, err := arrow.Options{Roles: datasets.Roles{Target: []string{"x1"}}}.ReadFile(ctx, "testdata/nameless.arrow")
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := arrow.ReadFile(ctx, "testdata/nameless.arrow",
-		arrow.Options{Roles: datasets.Roles{Target: []string{""}}}); err == nil ||
+	if _, err := (arrow.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(ctx, "testdata/nameless.arrow"); err == nil ||
 		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}

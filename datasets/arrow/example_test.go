@@ -15,15 +15,15 @@ import (
 )
 
 // Rows of a stream that another program writes.
-func ExampleRead() {
+func ExampleOptions_Read() {
 	stream, err := os.Open("testdata/stream.arrows") // or os.Stdin
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer stream.Close()
-	set, err := arrow.Read(context.Background(), stream, arrow.Options{Roles: datasets.Roles{
+	set, err := arrow.Options{Roles: datasets.Roles{
 		Target: []string{"income"}, Drop: []string{"sold", "seen", "zoned"},
-	}})
+	}}.Read(context.Background(), stream)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,15 +34,14 @@ func ExampleRead() {
 }
 
 // Rows of record batches that a program has, here with one column of numbers and one of classes.
-func ExampleOpenRecords() {
+func ExampleOptions_OpenRecords() {
 	schema := aa.NewSchema([]aa.Field{{Name: "x", Type: aa.PrimitiveTypes.Float64},
 		{Name: "y", Type: aa.BinaryTypes.String}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	b.Field(0).(*array.Float64Builder).AppendValues([]float64{1, 2, 3}, nil)
 	b.Field(1).(*array.StringBuilder).AppendValues([]string{"no", "yes", "no"}, nil)
 
-	rows, err := arrow.OpenRecords(context.Background(), []aa.RecordBatch{b.NewRecordBatch()},
-		arrow.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+	rows, err := arrow.Options{Roles: datasets.Roles{Target: []string{"y"}}}.OpenRecords(context.Background(), []aa.RecordBatch{b.NewRecordBatch()})
 	if err != nil {
 		log.Fatal(err)
 	}

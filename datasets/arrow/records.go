@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
-// OpenRecords returns the rows of record batches in memory, in sequence, as [Open] returns those of
+// OpenRecords returns the rows of record batches in memory, in sequence, as [Options.Open] returns those of
 // a file. The batches must have the same schema, and must be retained as long as the rows are read.
 // Options.FS is ignored.
-func OpenRecords(ctx context.Context, batches []arrow.RecordBatch, o Options) (datasets.Source, error) {
+func (o Options) OpenRecords(ctx context.Context, batches []arrow.RecordBatch) (datasets.Source, error) {
 	if len(batches) == 0 {
 		return nil, errors.New("records: there is no batch")
 	}
@@ -35,7 +35,7 @@ func OpenRecords(ctx context.Context, batches []arrow.RecordBatch, o Options) (d
 
 // ReadRecords returns all rows of r. It reads r to its end and retains the batches until it
 // returns.
-func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets.Set, error) {
+func (o Options) ReadRecords(ctx context.Context, r array.RecordReader) (datasets.Set, error) {
 	var batches []arrow.RecordBatch
 	defer func() {
 		for _, b := range batches {
@@ -52,7 +52,7 @@ func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets
 	if err := r.Err(); err != nil && err != io.EOF {
 		return datasets.Set{}, fmt.Errorf("records: batch %d: %w", len(batches), err)
 	}
-	src, err := OpenRecords(ctx, batches, o)
+	src, err := o.OpenRecords(ctx, batches)
 	if err != nil {
 		return datasets.Set{}, err
 	}

@@ -24,7 +24,7 @@ func TestRecords(t *testing.T) {
 			o.Roles = datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"income"}}
 		}
 		whole := must(os.ReadFile("testdata/" + name))
-		want, err := arrow.ReadFile(ctx, "testdata/"+name, o)
+		want, err := o.ReadFile(ctx, "testdata/"+name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestRecords(t *testing.T) {
 			}
 			return r
 		}
-		got, err := arrow.ReadRecords(ctx, stream(), o)
+		got, err := o.ReadRecords(ctx, stream())
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -45,7 +45,7 @@ func TestRecords(t *testing.T) {
 			r.RecordBatch().Retain()
 			batches = append(batches, r.RecordBatch())
 		}
-		src, err := arrow.OpenRecords(ctx, batches, o)
+		src, err := o.OpenRecords(ctx, batches)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -62,7 +62,7 @@ func TestRecordErrors(t *testing.T) {
 	one, other := numbers("a", 1), numbers("b", 2)
 	for want, batches := range map[string][]aa.RecordBatch{"there is no batch": nil,
 		"batch 1 has the schema": {one, other}} {
-		if _, err := arrow.OpenRecords(ctx, batches, arrow.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (arrow.Options{}).OpenRecords(ctx, batches); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestRecordErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := arrow.ReadRecords(ctx, r, arrow.Options{}); err == nil ||
+	if _, err := (arrow.Options{}).ReadRecords(ctx, r); err == nil ||
 		!strings.HasPrefix(err.Error(), "records: batch 2: ") {
 		t.Error(err)
 	}

@@ -48,7 +48,7 @@ func TestText(t *testing.T) {
 			Targets: []datasets.Column{{Name: "y"}}}},
 	} {
 		roles.Target, roles.DropMissingTarget, roles.Task = []string{"y"}, true, datasets.Regression
-		src, err := arrow.OpenRecords(ctx, []aa.RecordBatch{batch}, arrow.Options{Roles: roles})
+		src, err := arrow.Options{Roles: roles}.OpenRecords(ctx, []aa.RecordBatch{batch})
 		if err != nil {
 			t.Fatal(name, err)
 		}

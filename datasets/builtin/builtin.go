@@ -177,10 +177,10 @@ func find(name string) (set, error) {
 
 func (s set) read(ctx context.Context, file string, roles datasets.Roles) (datasets.Set, error) {
 	if s.csv == nil {
-		return arff.ReadFile(ctx, file, arff.Options{Roles: roles, FS: files})
+		return arff.Options{Roles: roles, FS: files}.ReadFile(ctx, file)
 	}
 	o := *s.csv
 	roles.Suffix = o.Suffix
 	o.Roles, o.FS = roles, files
-	return csv.ReadFile(ctx, file, o)
+	return o.ReadFile(ctx, file)
 }

@@ -30,7 +30,7 @@ func BenchmarkRead(b *testing.B) {
 			if err := os.WriteFile(path, text, 0o644); err != nil {
 				b.Fatal(err)
 			}
-			src, err := csv.Open(context.Background(), path, csv.Options{})
+			src, err := csv.Options{}.Open(context.Background(), path)
 			if err != nil {
 				b.Fatal(err)
 			}

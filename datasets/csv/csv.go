@@ -1,5 +1,5 @@
 // Package csv reads files of comma-separated and similar formats: as a stream of blocks of any size
-// with [Open], or into memory with [ReadFile] or, from an io.Reader, [Read].
+// with [Options.Open], or into memory with [Options.ReadFile] or, from an io.Reader, [Options.Read].
 //
 // Records and quotes follow RFC 4180 and package encoding/csv, or quotes are ordinary characters
 // (Options.Quote). A first pass over the file infers
@@ -57,23 +57,23 @@ type Options struct {
 // The rows of more files follow, as if all were in one: kinds and categories are those of all rows. Each file
 // has the format of the options, with its own header by default, and the same columns, in any order if there are
 // headers. Empty files have no rows. Expand directories and patterns first.
-func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, path string, more ...string) (datasets.Source, error) {
 	return table.OpenAll(ctx, append([]string{path}, more...), func(path string) (table.Reader, error) {
 		return open(text.NewFile(o.FS, path), o)
 	}, o.Roles, o.Hold)
 }
 
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
-func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
+func (o Options) ReadFile(ctx context.Context, path string) (datasets.Set, error) {
 	o.Hold = math.MaxInt64
-	src, err := Open(ctx, path, o)
+	src, err := o.Open(ctx, path)
 	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
 // name of r, if it has one as an os.File has, else "input".
-func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	o.Hold = math.MaxInt64
 	return table.Read(ctx, r, func(held *text.File) (table.Reader, error) { return open(held, o) }, o.Roles, o.Hold)
 }

@@ -29,7 +29,7 @@ import (
 
 func read(text string, o csv.Options) (datasets.Set, error) {
 	o.FS = fstest.MapFS{"f.csv": {Data: []byte(text)}}
-	return csv.ReadFile(context.Background(), "f.csv", o)
+	return o.ReadFile(context.Background(), "f.csv")
 }
 
 func target(names ...string) datasets.Roles { return datasets.Roles{Target: names} }
@@ -202,7 +202,7 @@ func TestDropMissingTarget(t *testing.T) {
 	o := csv.Options{Roles: target("y"), FS: fstest.MapFS{"f.csv": {Data: []byte(text)}}}
 	o.DropMissingTarget = true
 	for range 2 { // by learning, and by the schema that was learned
-		source, err := csv.Open(context.Background(), "f.csv", o)
+		source, err := o.Open(context.Background(), "f.csv")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -360,11 +360,11 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := csv.ReadFile(context.Background(), "no/such.csv", csv.Options{}); err == nil ||
+	if _, err := (csv.Options{}).ReadFile(context.Background(), "no/such.csv"); err == nil ||
 		err.Error() != "open no/such.csv: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
-	if _, err := csv.ReadFile(context.Background(), ".", csv.Options{}); err == nil ||
+	if _, err := (csv.Options{}).ReadFile(context.Background(), "."); err == nil ||
 		err.Error() != ".: must be a file, got a folder" {
 		t.Errorf("error %v for a directory", err)
 	}
@@ -402,19 +402,19 @@ func TestSources(t *testing.T) {
 	}
 	o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "w", Group: "g", Task: datasets.Classification}}
 	o.FS = fstest.MapFS{"f.csv": {Data: []byte(b.String())}}
-	src, err := csv.Open(context.Background(), "f.csv", o)
+	src, err := o.Open(context.Background(), "f.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Run(t, src)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := csv.Open(ctx, "f.csv", o); !errors.Is(err, context.Canceled) {
+	if _, err := o.Open(ctx, "f.csv"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled opening returns %v", err)
 	}
 	schema := src.Schema()
 	o.Schema = &schema
-	if src, err = csv.Open(context.Background(), "f.csv", o); err != nil {
+	if src, err = o.Open(context.Background(), "f.csv"); err != nil {
 		t.Fatal(err)
 	}
 	if rows, _ := src.Dims(); rows != -1 {
@@ -426,7 +426,7 @@ func TestSources(t *testing.T) {
 // TestFileChanged checks that rows added or removed after the schema was inferred are detected.
 func TestFileChanged(t *testing.T) {
 	files := fstest.MapFS{"f.csv": {Data: []byte("a\n1\n2\n")}}
-	src, err := csv.Open(context.Background(), "f.csv", csv.Options{FS: files})
+	src, err := csv.Options{FS: files}.Open(context.Background(), "f.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -467,12 +467,12 @@ func TestWindow(t *testing.T) {
 func TestAdult(t *testing.T) {
 	o := csv.Options{NoHeader: true, Comment: "|", Missing: []string{"?"},
 		Roles: datasets.Roles{Target: []string{"-1"}, Suffix: "."}}
-	train, err := csv.ReadFile(context.Background(), golden.Path(t, "data/adult/adult.data.gz"), o)
+	train, err := o.ReadFile(context.Background(), golden.Path(t, "data/adult/adult.data.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Schema = &train.Schema
-	test, err := csv.ReadFile(context.Background(), golden.Path(t, "data/adult/adult.test.gz"), o)
+	test, err := o.ReadFile(context.Background(), golden.Path(t, "data/adult/adult.test.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +531,7 @@ func standard(text string, comment rune) ([][]string, error) {
 func asText(text, comment string) ([][]string, error) {
 	o := csv.Options{NoHeader: true, KeepSpace: true, Comment: comment, Missing: []string{}}
 	o.FS = fstest.MapFS{"f.csv": {Data: []byte(text)}}
-	first, err := csv.Open(context.Background(), "f.csv", o)
+	first, err := o.Open(context.Background(), "f.csv")
 	if err != nil {
 		return nil, err
 	}
@@ -539,7 +539,7 @@ func asText(text, comment string) ([][]string, error) {
 	for _, c := range first.Schema().Columns {
 		o.Kinds[c.Name] = datasets.Categorical
 	}
-	set, err := csv.ReadFile(context.Background(), "f.csv", o)
+	set, err := o.ReadFile(context.Background(), "f.csv")
 	if err != nil {
 		return nil, err
 	}
@@ -664,13 +664,13 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func ExampleRead() {
+func ExampleOptions_Read() {
 	files := fstest.MapFS{"people.csv": {Data: []byte("age,work,income\n39,state,low\n50,self,high\n?,state,low\n")}}
-	set, err := csv.ReadFile(context.Background(), "people.csv", csv.Options{
+	set, err := csv.Options{
 		Roles:   datasets.Roles{Target: []string{"income"}},
 		Missing: []string{"?"},
 		FS:      files,
-	})
+	}.ReadFile(context.Background(), "people.csv")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -688,17 +688,17 @@ func ExampleRead() {
 // which apply to other rows.
 func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 	files := fstest.MapFS{"train.csv": {Data: []byte("a,b\n1,2\n?,3\n")}, "new.csv": {Data: []byte("a,b\n?,-\n")}}
-	train, err := csv.ReadFile(context.Background(), "train.csv", csv.Options{Missing: []string{"?", "-"}, FS: files})
+	train, err := csv.Options{Missing: []string{"?", "-"}, FS: files}.ReadFile(context.Background(), "train.csv")
 	if err != nil || !slices.Equal(train.Schema.Missing, []string{"?", "-"}) {
 		t.Fatal(train.Schema.Missing, err)
 	}
-	rows, err := csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema},
-		FS: files})
+	rows, err := csv.Options{Roles: datasets.Roles{Schema: &train.Schema},
+		FS: files}.ReadFile(context.Background(), "new.csv")
 	if err != nil || !math.IsNaN(rows.X.At(0, 0)) || !math.IsNaN(rows.X.At(0, 1)) {
 		t.Errorf("%v, %v", rows.X, err)
 	}
-	_, err = csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema},
-		Missing: []string{"?"}, FS: files})
+	_, err = csv.Options{Roles: datasets.Roles{Schema: &train.Schema},
+		Missing: []string{"?"}, FS: files}.ReadFile(context.Background(), "new.csv")
 	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it denotes a missing value, add it to missing` {
 		t.Errorf("options beside the schema: %v", err)
 	}
@@ -736,7 +736,7 @@ func TestGroupNumbers(t *testing.T) {
 		"a,g\n1,2\n2,x\n3,10\n":             {1, 2, 0},
 	} {
 		o := csv.Options{Roles: datasets.Roles{Group: "g"}}
-		held, err := csv.Read(context.Background(), strings.NewReader(text), o)
+		held, err := o.Read(context.Background(), strings.NewReader(text))
 		if err != nil || !slices.Equal(held.Groups, want) {
 			t.Errorf("%q in memory: %v, want %v: %v", text, held.Groups, want, err)
 		}
@@ -744,7 +744,7 @@ func TestGroupNumbers(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		src, err := csv.Open(context.Background(), path, o)
+		src, err := o.Open(context.Background(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -764,7 +764,7 @@ func TestScanIsCanceledWithinRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := 0
-	err := csv.Scan(ctx, path, csv.Options{}, func(int, [][]byte) error { records++; cancel(); return nil })
+	err := csv.Options{}.Scan(ctx, path, func(int, [][]byte) error { records++; cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || records > 5 {
 		t.Errorf("error %v after %d records", err, records)
 	}

@@ -39,7 +39,7 @@ func TestRealFiles(t *testing.T) {
 		{"small/sonar.csv.gz", csv.Options{NoHeader: true, Roles: last}, 208, 60, 2},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			set, err := csv.ReadFile(context.Background(), golden.Path(t, "data", c.path), c.o)
+			set, err := c.o.ReadFile(context.Background(), golden.Path(t, "data", c.path))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestIntrusions(t *testing.T) {
 	}
 	path := golden.Path(t, "data/kddcup99/corrected.gz")
 	o := csv.Options{NoHeader: true, Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"normal."}}}
-	src, err := csv.Open(context.Background(), path, o)
+	src, err := o.Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestMemory(t *testing.T) {
 	allocated := func(size int64) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		src, err := csv.Open(context.Background(), "long.csv", csv.Options{FS: long{size}})
+		src, err := csv.Options{FS: long{size}}.Open(context.Background(), "long.csv")
 		if err != nil {
 			t.Fatal(err)
 		}

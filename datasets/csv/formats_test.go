@@ -21,8 +21,8 @@ var filmRoles = datasets.Roles{Target: []string{"y"}, Formats: map[string]datase
 // TestFormats reads numbers with a unit, names and lists of labels, and other rows by the same schema.
 func TestFormats(t *testing.T) {
 	for _, hold := range []int64{0, 1 << 20} {
-		src, err := csv.Open(t.Context(), "films.csv", csv.Options{Roles: filmRoles, Hold: hold,
-			FS: fstest.MapFS{"films.csv": {Data: []byte(films)}}})
+		src, err := csv.Options{Roles: filmRoles, Hold: hold,
+			FS: fstest.MapFS{"films.csv": {Data: []byte(films)}}}.Open(t.Context(), "films.csv")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestFormats(t *testing.T) {
 			}
 		}
 		later := "title,genres,size\nnew,Comedy|Western,2 GB\n"
-		rows, err := csv.Read(t.Context(), strings.NewReader(later), csv.Options{Roles: datasets.Roles{Schema: &set.Schema}})
+		rows, err := csv.Options{Roles: datasets.Roles{Schema: &set.Schema}}.Read(t.Context(), strings.NewReader(later))
 		if err != nil || rows.X.At(0, 1) != 2 {
 			t.Fatalf("rows of the schema: %v, %v", rows.X, err)
 		}
@@ -110,8 +110,8 @@ func column(s datasets.Set, j int) []string {
 // TestWrongUnit names the row and the column of a value with another unit or none.
 func TestWrongUnit(t *testing.T) {
 	for _, value := range []string{"8 MB", "8", "GB", "about 8 GB"} {
-		_, err := csv.Read(t.Context(), strings.NewReader("ram,y\n4 GB,1\n"+value+",2\n"), csv.Options{Roles: datasets.Roles{
-			Target: []string{"y"}, Formats: map[string]datasets.Format{"ram": {Unit: "GB"}}}})
+		_, err := csv.Options{Roles: datasets.Roles{
+			Target: []string{"y"}, Formats: map[string]datasets.Format{"ram": {Unit: "GB"}}}}.Read(t.Context(), strings.NewReader("ram,y\n4 GB,1\n"+value+",2\n"))
 		want := "input:3: column ram: must be a number with the unit GB, such as 8 GB, got \"" + value + "\""
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
@@ -119,7 +119,7 @@ func TestWrongUnit(t *testing.T) {
 	}
 	roles := filmRoles
 	roles.Formats = map[string]datasets.Format{"ram": {Unit: "GB"}}
-	_, err := csv.Read(t.Context(), strings.NewReader(films), csv.Options{Roles: roles})
+	_, err := csv.Options{Roles: roles}.Read(t.Context(), strings.NewReader(films))
 	if err == nil || !strings.Contains(err.Error(), `kinds: no column "ram"`) {
 		t.Errorf("%v", err)
 	}

@@ -35,7 +35,7 @@ func TestLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, hold := range []int64{0, 1 << 20} {
-		src, err := csv.Open(ctx, path, csv.Options{Roles: lists, Hold: hold})
+		src, err := csv.Options{Roles: lists, Hold: hold}.Open(ctx, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestLabels(t *testing.T) {
 			{"4,round;blue,d", "[NaN NaN]", true}, {"4,round,d", "[0 1]", false}} {
 			roles := lists
 			roles.Schema, roles.Unlabeled = &set.Schema, c.unlabeled
-			more, err := csv.Read(ctx, strings.NewReader("x,tags,name\n"+c.row+"\n"), csv.Options{Roles: roles, Hold: hold})
+			more, err := csv.Options{Roles: roles, Hold: hold}.Read(ctx, strings.NewReader("x,tags,name\n"+c.row+"\n"))
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = fmt.Sprint(more.Targets.RawRowView(0))
@@ -62,13 +62,13 @@ func TestLabels(t *testing.T) {
 			}
 		}
 	}
-	set, err := csv.Read(ctx, strings.NewReader(columnRows), csv.Options{Roles: several})
+	set, err := csv.Options{Roles: several}.Read(ctx, strings.NewReader(columnRows))
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkLabels(t, set)
 	several.Drop = nil
-	if set, err = jsonl.Read(ctx, strings.NewReader(jsonRows), jsonl.Options{Roles: several}); err != nil {
+	if set, err = (jsonl.Options{Roles: several}).Read(ctx, strings.NewReader(jsonRows)); err != nil {
 		t.Fatal(err)
 	}
 	checkLabels(t, set)
@@ -99,7 +99,7 @@ func TestLabelErrors(t *testing.T) {
 		{"x,tags\n1,a\n2,a\n", `must have 2 to 16384 different labels, separated by ";", got 1`, datasets.Roles{
 			Target: []string{"tags"}, LabelDelimiter: ";"}},
 	} {
-		_, err := csv.Read(context.Background(), strings.NewReader(c.rows), csv.Options{Roles: c.roles})
+		_, err := csv.Options{Roles: c.roles}.Read(context.Background(), strings.NewReader(c.rows))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, must contain %q", err, c.want)
 		}

@@ -236,7 +236,7 @@ func TestSkippedFirstString(t *testing.T) {
 	o.FS = fstest.MapFS{"f.csv": {Data: []byte("a,y\nx,\n1.0,2\n3,4\n")}}
 	for _, hold := range []int64{0, 1 << 20} {
 		o.Hold = hold
-		src, err := Open(t.Context(), "f.csv", o)
+		src, err := o.Open(t.Context(), "f.csv")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,19 +44,18 @@ func TestReadFromReader(t *testing.T) {
 			if err := os.WriteFile(path, []byte(whole), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			want = shown(csv.ReadFile(ctx, path, csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}))
+			want = shown(csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}.ReadFile(ctx, path))
 			f, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// whose errors name the file
-			got := shown(csv.Read(ctx, f, csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}))
+			got := shown(csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}.Read(ctx, f))
 			f.Close()
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(csv.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)),
-				csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}))
+			got = shown(csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}.Read(ctx, iotest.OneByteReader(strings.NewReader(whole))))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -70,20 +69,17 @@ func TestReadFromReader(t *testing.T) {
 // A failing reader, a nil reader and a canceled context are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := csv.Read(context.Background(), iotest.ErrReader(broken),
-		csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); !errors.Is(err, broken) ||
+	if _, err := (csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}).Read(context.Background(), iotest.ErrReader(broken)); !errors.Is(err, broken) ||
 		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if _, err := csv.Read(context.Background(), nil,
-		csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); err == nil ||
+	if _, err := (csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}).Read(context.Background(), nil); err == nil ||
 		err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := csv.Read(ended, strings.NewReader("1"),
-		csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); !errors.Is(err, context.Canceled) {
+	if _, err := (csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}).Read(ended, strings.NewReader("1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Scan calls yield with every record of the file at path, including the header, until the first
 // error, which it returns. Records may differ in their number of fields. A missing value is nil;
 // fields are valid until yield returns. Only the format options are used.
-func Scan(ctx context.Context, path string, o Options, yield func(line int, fields [][]byte) error) error {
+func (o Options) Scan(ctx context.Context, path string, yield func(line int, fields [][]byte) error) error {
 	f := &file{path: path, text: text.NewFile(o.FS, path), o: o}
 	var err error
 	if f.dialect, err = o.dialect(path); err != nil {

@@ -103,8 +103,8 @@ func TestSeveralFiles(t *testing.T) {
 		paths = slices.Insert(paths, rng.IntN(len(paths)+1), empty)
 		o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group",
 			Passthrough: []string{"level", "gap"}}}
-		one, oneErr := csv.Open(ctx, whole, o)
-		all, allErr := csv.Open(ctx, paths[0], o, paths[1:]...)
+		one, oneErr := o.Open(ctx, whole)
+		all, allErr := o.Open(ctx, paths[0], paths[1:]...)
 		if oneErr != nil || allErr != nil {
 			// A string among numbers: the same error at another position.
 			if oneErr == nil || allErr == nil {
@@ -159,8 +159,8 @@ func TestSeveralFilesConformance(t *testing.T) {
 		paths = append(paths, p.write(t, filepath.Join(dir, fmt.Sprintf("part-%d.csv", k)), k*len(p.rows)/7,
 			(k+1)*len(p.rows)/7, rng.Perm(len(p.header))))
 	}
-	src, err := csv.Open(context.Background(), paths[0], csv.Options{Roles: datasets.Roles{Target: []string{"y"},
-		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}}, paths[1:]...)
+	src, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}}.Open(context.Background(), paths[0], paths[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestSeveralFilesErrors(t *testing.T) {
 		{[]string{"header.csv", "empty.csv", "header.csv"}, csv.Options{}, "header.csv and 1 more: no rows"},
 		{[]string{"a.csv", "gone.csv"}, csv.Options{}, "open gone.csv: no such file or directory"},
 	} {
-		src, err := csv.Open(context.Background(), c.paths[0], c.o, c.paths[1:]...)
+		src, err := c.o.Open(context.Background(), c.paths[0], c.paths[1:]...)
 		if err == nil {
 			_, err = datasets.ReadAll(context.Background(), src)
 		}
@@ -221,7 +221,7 @@ func TestSeveralFilesErrors(t *testing.T) {
 	if err := os.WriteFile("gap.csv", []byte("k,y,x\nred,no,\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	src, err := csv.Open(context.Background(), "a.csv", csv.Options{}, "b.csv", "gap.csv")
+	src, err := csv.Options{}.Open(context.Background(), "a.csv", "b.csv", "gap.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

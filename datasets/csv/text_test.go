@@ -44,7 +44,7 @@ func TestTextColumns(t *testing.T) {
 		"declared": {Roles: datasets.Roles{Target: []string{"y"},
 			Kinds: map[string]datasets.Kind{"message": datasets.Text, "city": datasets.Text}}, Hold: 1 << 30},
 	} {
-		src, err := csv.Open(ctx, path, o)
+		src, err := o.Open(ctx, path)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -59,7 +59,7 @@ func TestTextColumns(t *testing.T) {
 		if !slices.Equal(kinds, want) {
 			t.Fatalf("%s: kinds %v, want %v", name, kinds, want)
 		}
-		again, err := csv.Open(ctx, path, csv.Options{Roles: datasets.Roles{Schema: ptr(src.Schema())}})
+		again, err := csv.Options{Roles: datasets.Roles{Schema: ptr(src.Schema())}}.Open(ctx, path)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -82,8 +82,8 @@ func TestTextColumns(t *testing.T) {
 			}
 		}
 	}
-	_, err := csv.Open(ctx, path, csv.Options{Roles: datasets.Roles{Target: []string{"y"},
-		Kinds: map[string]datasets.Kind{"y": datasets.Text}}})
+	_, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Kinds: map[string]datasets.Kind{"y": datasets.Text}}}.Open(ctx, path)
 	if err == nil || !strings.Contains(err.Error(), "must be a dense input to be text") {
 		t.Error(err)
 	}
@@ -94,7 +94,7 @@ func ptr[T any](v T) *T { return &v }
 // TestTextColumnsAreNotRead checks that rows without inputs have missing texts, which can be copied.
 func TestTextColumnsAreNotRead(t *testing.T) {
 	path, _ := messages(t, 5000)
-	src, err := csv.Open(t.Context(), path, csv.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+	src, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package jsonl reads JSON lines, one object on each line: as a stream of blocks with [Open], whatever their
-// size, or into memory with [ReadFile] or, from any io.Reader, [Read].
+// Package jsonl reads JSON lines, one object on each line: as a stream of blocks with [Options.Open], whatever their
+// size, or into memory with [Options.ReadFile] or, from any io.Reader, [Options.Read].
 //
 // The keys of the objects are the columns, in the order of their first occurrence; an object
 // without a key has a missing value, as have null, NaN, the empty string and the strings in
@@ -42,7 +42,7 @@ type Options struct {
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file twice,
 // for its columns and to learn the schema. The rows of more files follow; the columns are the keys of all files.
-func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, path string, more ...string) (datasets.Source, error) {
 	var files []*text.File
 	for _, path := range append([]string{path}, more...) {
 		files = append(files, text.NewFile(o.FS, path))
@@ -51,15 +51,15 @@ func Open(ctx context.Context, path string, o Options, more ...string) (datasets
 }
 
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
-func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
-	src, err := Open(ctx, path, o)
+func (o Options) ReadFile(ctx context.Context, path string) (datasets.Set, error) {
+	src, err := o.Open(ctx, path)
 	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes passes for the columns and the schema before the one for the rows. Errors
 // name the text by the name of r, if it has one as an os.File has, else "input".
-func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
 		return open(ctx, []*text.File{held}, o)
 	})

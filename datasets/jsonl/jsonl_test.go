@@ -121,13 +121,13 @@ func TestSameAsCSV(t *testing.T) {
 		"kinds": {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"count": datasets.Categorical},
 			Drop: []string{"group"}},
 	} {
-		want, err := csv.Open(ctx, "rows.csv", csv.Options{Roles: roles})
+		want, err := csv.Options{Roles: roles}.Open(ctx, "rows.csv")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, paths := range [][]string{{"rows.jsonl"}, {"part-0.jsonl", "none.jsonl", "part-1.jsonl", "part-2.jsonl",
 			"part-3.jsonl", "part-4.jsonl"}} {
-			got, err := jsonl.Open(ctx, paths[0], jsonl.Options{Roles: roles}, paths[1:]...)
+			got, err := jsonl.Options{Roles: roles}.Open(ctx, paths[0], paths[1:]...)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -138,7 +138,7 @@ func TestSameAsCSV(t *testing.T) {
 			schema := want.Schema()
 			coded := roles
 			coded.Schema = &schema
-			again, err := jsonl.Open(ctx, paths[0], jsonl.Options{Roles: coded}, paths[1:]...)
+			again, err := jsonl.Options{Roles: coded}.Open(ctx, paths[0], paths[1:]...)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -153,13 +153,13 @@ func TestConformance(t *testing.T) {
 	_, text := both(rand.New(rand.NewPCG(3, 4)), 5000)
 	write(t, "rows.ndjson", text)
 	o := jsonl.Options{Roles: datasets.Roles{Target: []string{"y"}, Drop: []string{"sold"}}}
-	src, err := jsonl.Open(ctx, "rows.ndjson", o)
+	src, err := o.Open(ctx, "rows.ndjson")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Run(t, src)
 	err = canceltest.Check(func(ctx context.Context) (bool, error) {
-		set, err := jsonl.ReadFile(ctx, "rows.ndjson", o)
+		set, err := o.ReadFile(ctx, "rows.ndjson")
 		return set.Rows() > 0, err
 	})
 	if err != nil {
@@ -197,7 +197,7 @@ func TestKinds(t *testing.T) {
 		{`{"a":1e-400}` + "\n" + `{"a":12345678901234567890123}` + "\n" + `{"a":0.1e+2}`, datasets.Roles{},
 			"a numeric: 0 1.2345678901234568e+22 10"},
 	} {
-		set, err := jsonl.Read(ctx, strings.NewReader(c.text), jsonl.Options{Roles: c.o})
+		set, err := jsonl.Options{Roles: c.o}.Read(ctx, strings.NewReader(c.text))
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -285,25 +285,25 @@ func TestErrors(t *testing.T) {
 		{`{"a":1}`, jsonl.Options{MaxRecord: 3}, `input:1: line too long: more than 3 bytes`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: -3}, `input: a bound on records is not negative`},
 	} {
-		_, err := jsonl.Read(ctx, strings.NewReader(c.text), c.o)
+		_, err := c.o.Read(ctx, strings.NewReader(c.text))
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v\nwanted %s", c.text, err, c.want)
 		}
 	}
-	if set, err := jsonl.Read(ctx, strings.NewReader(many), jsonl.Options{Missing: []string{"n/a"}}); err != nil ||
+	if set, err := (jsonl.Options{Missing: []string{"n/a"}}).Read(ctx, strings.NewReader(many)); err != nil ||
 		!math.IsNaN(set.X.At(19, 0)) {
 		t.Error(err)
 	}
 	// Rows with a schema may have other keys, and lack some.
 	o := jsonl.Options{Roles: datasets.Roles{Schema: schema, IgnoreExtra: true, Unlabeled: true}}
-	if set, err := jsonl.Read(ctx, strings.NewReader(`{"z":{},"k":"y"}`), o); err != nil || !math.IsNaN(set.X.At(0, 0)) ||
+	if set, err := o.Read(ctx, strings.NewReader(`{"z":{},"k":"y"}`)); err != nil || !math.IsNaN(set.X.At(0, 0)) ||
 		set.X.At(0, 1) != datasets.Unknown || !math.IsNaN(set.Y[0]) {
 		t.Error(set, err)
 	}
-	if _, err := jsonl.Open(ctx, "gone.jsonl", jsonl.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := (jsonl.Options{}).Open(ctx, "gone.jsonl"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := jsonl.Read(ctx, iotest.ErrReader(io.ErrNoProgress), jsonl.Options{}); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := (jsonl.Options{}).Read(ctx, iotest.ErrReader(io.ErrNoProgress)); !errors.Is(err, io.ErrNoProgress) {
 		t.Error(err)
 	}
 }
@@ -317,16 +317,16 @@ func TestFiles(t *testing.T) {
 	z.Close()
 	files := fstest.MapFS{"plain.jsonl": {Data: []byte("\ufeff" + text)}, "packed.jsonl.gz": {Data: packed.Bytes()}}
 	o := jsonl.Options{Roles: datasets.Roles{Target: []string{"y"}}, FS: files}
-	plain, err := jsonl.ReadFile(ctx, "plain.jsonl", o)
+	plain, err := o.ReadFile(ctx, "plain.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	unpacked, err := jsonl.ReadFile(ctx, "packed.jsonl.gz", o)
+	unpacked, err := o.ReadFile(ctx, "packed.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, plain, unpacked)
-	src, err := jsonl.Open(ctx, "plain.jsonl", o)
+	src, err := o.Open(ctx, "plain.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		set, err := jsonl.Read(ctx, strings.NewReader(text), jsonl.Options{Missing: []string{}})
+		set, err := jsonl.Options{Missing: []string{}}.Read(ctx, strings.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -405,7 +405,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 			path := b.TempDir() + "/rows.jsonl"
 			write(b, path, text.String())
-			src, err := jsonl.Open(ctx, path, jsonl.Options{})
+			src, err := jsonl.Options{}.Open(ctx, path)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 // Package npy reads numpy's arrays: a .npy file, which holds one, or a .npz file, which holds several by
-// name; as a stream of blocks with [Open], whatever their size, or into memory with [ReadFile] or, from any
-// io.Reader, [Read].
+// name; as a stream of blocks with [Options.Open], whatever their size, or into memory with [Options.ReadFile] or,
+// from any io.Reader, [Options.Read].
 //
 // The first axis of an array is that of the rows. A .npy file with one axis is the column x0, with
 // two axes the columns x0, x1, … In a .npz file each array with one axis is a column with the name
@@ -44,18 +44,18 @@ type Options struct {
 // learn their categories, and the target, weights and groups to check them.
 //
 // The rows of more files follow; they have the same columns, in any order if they have names.
-func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, path string, more ...string) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, append([]string{path}, more...), o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.
-func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
+func (o Options) ReadFile(ctx context.Context, path string) (datasets.Set, error) {
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
 // Read returns the rows of an array or an archive read from r, which is buffered in memory while it
 // is decoded. Errors use the name of r if it has one, as an os.File has, else "input".
-func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
 

@@ -50,11 +50,11 @@ func TestSameAsCSV(t *testing.T) {
 		"missing row": {Target: []string{"income"}, Suffix: "K", Drop: []string{"sold", "seen"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, err := csv.Open(ctx, "testdata/rows.csv", csv.Options{Roles: roles})
+			want, err := csv.Options{Roles: roles}.Open(ctx, "testdata/rows.csv")
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := npy.Open(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
+			got, err := npy.Options{Roles: roles}.Open(ctx, "testdata/rows.npy")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestSameAsCSV(t *testing.T) {
 			// With the schema inferred from either file, the other one has the same codes.
 			schema := want.Schema()
 			roles.Schema = &schema
-			again, err := npy.Open(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
+			again, err := npy.Options{Roles: roles}.Open(ctx, "testdata/rows.npy")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func gather(t testing.TB, src datasets.Source) datasets.Set {
 
 // The same array in C's and in Fortran's order, in all versions, packed or not, gives the same rows.
 func TestLayouts(t *testing.T) {
-	plain, err := npy.ReadFile(ctx, "testdata/plain.npy", npy.Options{})
+	plain, err := npy.Options{}.ReadFile(ctx, "testdata/plain.npy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,14 +116,14 @@ func TestLayouts(t *testing.T) {
 		case "packed.npz":
 			o.Drop = []string{"y", "Z_0", "Z_1"}
 		}
-		src, err := npy.Open(ctx, path, o)
+		src, err := o.Open(ctx, path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sourcetest.Equal(t, gather(t, src), plain)
 		sourcetest.Run(t, src)
 	}
-	one, err := npy.ReadFile(ctx, "testdata/one.npy", npy.Options{})
+	one, err := npy.Options{}.ReadFile(ctx, "testdata/one.npy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestLayouts(t *testing.T) {
 // The arrays of an archive become columns by the rule of the package's comment, y as the last one.
 func TestArchive(t *testing.T) {
 	roles := datasets.Roles{Target: []string{"-1"}, Task: datasets.Classification, Weight: "w", Drop: []string{"names"}}
-	src, err := npy.Open(ctx, "testdata/stored.npz", npy.Options{Roles: roles})
+	src, err := npy.Options{Roles: roles}.Open(ctx, "testdata/stored.npz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestArchive(t *testing.T) {
 		len(s.Columns) != 3 || s.Columns[0].Name != "x0" {
 		t.Errorf("schema %v", s)
 	}
-	plain, err := npy.ReadFile(ctx, "testdata/plain.npy", npy.Options{})
+	plain, err := npy.Options{}.ReadFile(ctx, "testdata/plain.npy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,8 +156,8 @@ func TestArchive(t *testing.T) {
 	plain.Y, plain.Weights = set.Y, set.Weights
 	sourcetest.Equal(t, set, plain)
 	sourcetest.Run(t, src)
-	packed, err := npy.ReadFile(ctx, "testdata/packed.npz", npy.Options{Roles: datasets.Roles{Target: []string{"y"},
-		Drop: []string{"x0", "x1", "x2"}}})
+	packed, err := npy.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Drop: []string{"x0", "x1", "x2"}}}.ReadFile(ctx, "testdata/packed.npz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestErrors(t *testing.T) {
 		if !strings.HasPrefix(c.path, "testdata") {
 			o.FS = files
 		}
-		src, err := npy.Open(ctx, c.path, o)
+		src, err := o.Open(ctx, c.path)
 		if err == nil {
 			_, err = datasets.ReadAll(ctx, src)
 		}
@@ -274,7 +274,7 @@ func TestErrors(t *testing.T) {
 func TestUnlabeled(t *testing.T) {
 	roles := mixed
 	roles.Passthrough = nil
-	src, err := npy.Open(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
+	src, err := npy.Options{Roles: roles}.Open(ctx, "testdata/rows.npy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,13 +284,13 @@ func TestUnlabeled(t *testing.T) {
 		Categories: []string{"Bern", "Zürich", "東京"}}}
 	roles = datasets.Roles{Schema: &other, Target: []string{"city"}, Dates: roles.Dates, IgnoreExtra: true}
 	other.Columns = schema.Columns[:3]
-	_, err = npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
+	_, err = npy.Options{Roles: roles}.ReadFile(ctx, "testdata/rows.npy")
 	if want := "testdata/rows.npy: row 0: column city: the target is missing; set missing_target: drop to skip such " +
 		"rows; also in row 1, 3, 4, 5, 7, 8, 11, 14, 15, 16, 19 and 71 more"; fmt.Sprint(err) != want {
 		t.Errorf("%v\nwanted %s", err, want)
 	}
 	roles.Unlabeled = true
-	set, err := npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
+	set, err := npy.Options{Roles: roles}.ReadFile(ctx, "testdata/rows.npy")
 	if err != nil || !math.IsNaN(set.Y[0]) || set.Y[2] != 1 {
 		t.Errorf("%v, %v", err, set.Y[:3])
 	}
@@ -313,7 +313,7 @@ func TestCores(t *testing.T) {
 	}
 	for _, cores := range []int{1, 2, 3} {
 		runtime.GOMAXPROCS(cores)
-		src, err := npy.Open(ctx, path, npy.Options{})
+		src, err := npy.Options{}.Open(ctx, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +336,7 @@ func TestCores(t *testing.T) {
 			t.Fatal(first, err)
 		}
 		if err := canceltest.Check(func(ctx context.Context) (bool, error) {
-			src, err := npy.Open(ctx, path, npy.Options{Roles: datasets.Roles{Target: []string{"x0"}}})
+			src, err := (npy.Options{Roles: datasets.Roles{Target: []string{"x0"}}}).Open(ctx, path)
 			if err != nil {
 				return false, err
 			}
@@ -358,7 +358,7 @@ func TestChanged(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	src, err := npy.Open(ctx, path, npy.Options{})
+	src, err := npy.Options{}.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +383,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, whole []byte) {
 		files := fstest.MapFS{"x": {Data: whole}}
-		src, err := npy.Open(ctx, "x", npy.Options{FS: files})
+		src, err := npy.Options{FS: files}.Open(ctx, "x")
 		if err != nil {
 			return
 		}
@@ -398,7 +398,7 @@ func FuzzOpen(f *testing.F) {
 // Any reader gives the same rows as a file with the same bytes.
 func TestRead(t *testing.T) {
 	o := npy.Options{Roles: datasets.Roles{Target: []string{"income"}, Drop: []string{"sold", "seen"}}}
-	want, err := npy.ReadFile(ctx, "testdata/rows.npy", o)
+	want, err := o.ReadFile(ctx, "testdata/rows.npy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,16 +407,16 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	got, err := npy.Read(ctx, r, o)
+	got, err := o.Read(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, got, want)
-	if _, err := npy.Read(ctx, strings.NewReader("a,b"), o); err == nil ||
+	if _, err := o.Read(ctx, strings.NewReader("a,b")); err == nil ||
 		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
 	}
-	if _, err := npy.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
+	if _, err := o.Read(ctx, nil); err == nil || err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 }

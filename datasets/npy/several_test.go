@@ -48,11 +48,11 @@ func TestSeveralFiles(t *testing.T) {
 		"several": {Target: []string{"big", "half"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, err := csv.Open(ctx, "testdata/rows.csv", csv.Options{Roles: roles}, "testdata/rows.csv", "testdata/rows.csv")
+			want, err := csv.Options{Roles: roles}.Open(ctx, "testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv")
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := npy.Open(ctx, "testdata/rows.npy", npy.Options{Roles: roles}, "testdata/rows.npy", "testdata/rows.npy")
+			got, err := npy.Options{Roles: roles}.Open(ctx, "testdata/rows.npy", "testdata/rows.npy", "testdata/rows.npy")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestSeveralTypes(t *testing.T) {
 	a := fields(t, "a.npy", "[('k', '<f8'), ('n', '<i4')]", 2, 3.5, int32(1), 4.0, int32(2))
 	b := fields(t, "b.npy", "[('n', '|b1'), ('k', '|S3')]", 2, true, []byte("red"), false, []byte("4\x00\x00"))
 	none := fields(t, "none.npy", "[('n', '|b1'), ('k', '|S3')]", 0)
-	src, err := npy.Open(ctx, a, npy.Options{}, none, b)
+	src, err := npy.Options{}.Open(ctx, a, none, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,17 +93,17 @@ func TestSeveralTypes(t *testing.T) {
 	times := fields(t, "times.npy", "[('k', '<M8[s]'), ('n', '<i4')]", 1, int64(0), int32(1))
 	other := fields(t, "other.npy", "[('k', '<f8')]", 1, 3.5)
 	name := filepath.Base
-	if _, err := npy.Open(ctx, a, npy.Options{}, times); err == nil ||
+	if _, err := (npy.Options{}).Open(ctx, a, times); err == nil ||
 		!strings.Contains(err.Error(), "times.npy: column k is of type") {
 		t.Error(err)
 	}
-	if _, err := npy.Open(ctx, a, npy.Options{}, other); err == nil ||
+	if _, err := (npy.Options{}).Open(ctx, a, other); err == nil ||
 		!strings.HasSuffix(err.Error(), name(other)+`: missing column "n", which `+a+" has") {
 		t.Error(err)
 	}
 	bad := fields(t, "bad.npy", "[('k', '<f8'), ('n', '|S2')]", 2, 3.5, []byte("1\x00"), 4.0, []byte("xy"))
 	numeric := datasets.Roles{Kinds: map[string]datasets.Kind{"n": datasets.Numeric}}
-	src, err = npy.Open(ctx, a, npy.Options{Roles: numeric}, bad)
+	src, err = npy.Options{Roles: numeric}.Open(ctx, a, bad)
 	if err == nil {
 		_, err = datasets.ReadAll(ctx, src)
 	}

@@ -28,8 +28,7 @@ func TestDamage(t *testing.T) {
 			for range 1 + r.IntN(3) {
 				b[4+r.IntN(len(b)-4)] = byte(r.Uint32())
 			}
-			src, err := parquet.Open(ctx, "x.parquet",
-				parquet.Options{FS: fstest.MapFS{"x.parquet": {Data: b}}, Roles: roles(files[name])})
+			src, err := parquet.Options{FS: fstest.MapFS{"x.parquet": {Data: b}}, Roles: roles(files[name])}.Open(ctx, "x.parquet")
 			if err == nil {
 				err = src.Blocks(ctx, func(datasets.Set) error { return nil })
 			}

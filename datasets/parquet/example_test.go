@@ -10,12 +10,12 @@ import (
 )
 
 // Read rows in blocks, with a date column split into parts and other columns dropped.
-func ExampleOpen() {
-	rows, err := parquet.Open(context.Background(), "testdata/snappy.parquet", parquet.Options{Roles: datasets.Roles{
+func ExampleOptions_Open() {
+	rows, err := parquet.Options{Roles: datasets.Roles{
 		Target: []string{"income"},
 		Drop:   []string{"unique", "nothing", "seen", "zoned"},
 		Dates:  map[string]datasets.Date{"sold": {Parts: []string{"year", "month"}}},
-	}})
+	}}.Open(context.Background(), "testdata/snappy.parquet")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,6 +1,5 @@
-// Package parquet reads files of Apache Parquet: as a stream of blocks with [Open], whatever their size, or
-// into memory with [ReadFile] or, from any
-// io.Reader, [Read].
+// Package parquet reads files of Apache Parquet: as a stream of blocks with [Options.Open], whatever their size, or
+// into memory with [Options.ReadFile] or, from any io.Reader, [Options.Read].
 //
 // Columns of the schema are top-level columns that are neither repeated nor nested: signed and
 // unsigned integers, floats and decimals (values beyond 2^53 and decimals are rounded to the
@@ -50,18 +49,18 @@ type Options struct {
 //
 // The rows of more files follow, such as those that Spark writes to a directory; they have the same
 // columns, in any order.
-func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, path string, more ...string) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, append([]string{path}, more...), o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.
-func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
+func (o Options) ReadFile(ctx context.Context, path string) (datasets.Set, error) {
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
 // Read returns the rows of a file read from r, which is buffered in memory while it is decoded.
 // Errors use the name of r if it has one, as an os.File has, else "input".
-func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
 

@@ -65,12 +65,12 @@ func TestSameAsCSV(t *testing.T) {
 					return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lacks, name) })
 				}
 				of.Drop = have(of.Drop)
-				got, err := parquet.Open(ctx, "testdata/"+name+".parquet", parquet.Options{Roles: of})
+				got, err := parquet.Options{Roles: of}.Open(ctx, "testdata/"+name+".parquet")
 				if err != nil {
 					t.Fatal(err)
 				}
 				of.Drop = append(of.Drop, lacks...)
-				want, err := csv.Open(ctx, "testdata/rows.csv", csv.Options{Roles: of})
+				want, err := csv.Options{Roles: of}.Open(ctx, "testdata/rows.csv")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func TestSameAsCSV(t *testing.T) {
 				schema := want.Schema()
 				of.Schema = &schema
 				of.Drop = have(of.Drop)
-				again, err := parquet.Open(ctx, "testdata/"+name+".parquet", parquet.Options{Roles: of})
+				again, err := parquet.Options{Roles: of}.Open(ctx, "testdata/"+name+".parquet")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -161,7 +161,7 @@ func TestErrors(t *testing.T) {
 		if !strings.HasPrefix(c.path, "testdata") {
 			o.FS = files
 		}
-		src, err := parquet.Open(ctx, c.path, o)
+		src, err := o.Open(ctx, c.path)
 		if err == nil {
 			_, err = datasets.ReadAll(ctx, src)
 		}
@@ -178,8 +178,7 @@ func TestPushdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := parquet.ReadFile(ctx, "testdata/plain.parquet",
-		parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}})
+	full, err := parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}}.ReadFile(ctx, "testdata/plain.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +187,8 @@ func TestPushdown(t *testing.T) {
 	for i := 4; i < 5000; i++ { // pages of other columns
 		whole[i] = 0xff
 	}
-	src, err := parquet.Open(ctx, "x.parquet", parquet.Options{FS: fstest.MapFS{"x.parquet": {Data: whole}},
-		Roles: datasets.Roles{Schema: &schema, IgnoreExtra: true}})
+	src, err := parquet.Options{FS: fstest.MapFS{"x.parquet": {Data: whole}},
+		Roles: datasets.Roles{Schema: &schema, IgnoreExtra: true}}.Open(ctx, "x.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +202,7 @@ func TestPushdown(t *testing.T) {
 
 // Without the inputs the rows have the same targets, weights, groups and kept columns.
 func TestWithoutInputs(t *testing.T) {
-	src, err := parquet.Open(ctx, "testdata/zstd.parquet", parquet.Options{Roles: roles(nil)})
+	src, err := parquet.Options{Roles: roles(nil)}.Open(ctx, "testdata/zstd.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +220,7 @@ func TestCores(t *testing.T) {
 	var first datasets.Set
 	for _, cores := range []int{1, 2, 3} {
 		runtime.GOMAXPROCS(cores)
-		set, err := parquet.ReadFile(ctx, "testdata/zstd.parquet", parquet.Options{Roles: roles(nil)})
+		set, err := parquet.Options{Roles: roles(nil)}.ReadFile(ctx, "testdata/zstd.parquet")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +230,7 @@ func TestCores(t *testing.T) {
 		sourcetest.Equal(t, set, first)
 	}
 	if err := canceltest.Check(func(ctx context.Context) (bool, error) {
-		src, err := parquet.Open(ctx, "testdata/zstd.parquet", parquet.Options{Roles: roles(nil)})
+		src, err := (parquet.Options{Roles: roles(nil)}).Open(ctx, "testdata/zstd.parquet")
 		if err != nil {
 			return false, err
 		}
@@ -256,10 +255,10 @@ func FuzzOpen(f *testing.F) {
 		f.Add(whole)
 	}
 	f.Fuzz(func(t *testing.T, whole []byte) {
-		src, err := parquet.Open(ctx, "x", parquet.Options{FS: fstest.MapFS{"x": {Data: whole}}, Roles: datasets.Roles{
+		src, err := parquet.Options{FS: fstest.MapFS{"x": {Data: whole}}, Roles: datasets.Roles{
 			IgnoreExtra: true, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "double"},
 				{Name: "word", Kind: datasets.Categorical}, {Name: "truth"}, {Name: "cents"}, {Name: "half"}}},
-		}})
+		}}.Open(ctx, "x")
 		if err != nil {
 			return
 		}
@@ -279,7 +278,7 @@ func FuzzOpen(f *testing.F) {
 // Any reader gives the same rows as a file with the same bytes.
 func TestRead(t *testing.T) {
 	o := parquet.Options{Roles: datasets.Roles{Target: []string{"income"}, Drop: []string{"sold", "seen", "zoned"}}}
-	want, err := parquet.ReadFile(ctx, "testdata/zstd.parquet", o)
+	want, err := o.ReadFile(ctx, "testdata/zstd.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,16 +287,16 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	got, err := parquet.Read(ctx, r, o)
+	got, err := o.Read(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, got, want)
-	if _, err := parquet.Read(ctx, strings.NewReader("a,b"), o); err == nil ||
+	if _, err := o.Read(ctx, strings.NewReader("a,b")); err == nil ||
 		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
 	}
-	if _, err := parquet.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
+	if _, err := o.Read(ctx, nil); err == nil || err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 }
@@ -305,13 +304,11 @@ func TestRead(t *testing.T) {
 // TestColumnWithoutName checks that a column without a name is named by its number, as in CSV;
 // testdata/nameless.parquet has one after column a.
 func TestColumnWithoutName(t *testing.T) {
-	set, err := parquet.ReadFile(ctx, "testdata/nameless.parquet",
-		parquet.Options{Roles: datasets.Roles{Target: []string{"x1"}}})
+	set, err := parquet.Options{Roles: datasets.Roles{Target: []string{"x1"}}}.ReadFile(ctx, "testdata/nameless.parquet")
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := parquet.ReadFile(ctx, "testdata/nameless.parquet",
-		parquet.Options{Roles: datasets.Roles{Target: []string{""}}}); err == nil ||
+	if _, err := (parquet.Options{Roles: datasets.Roles{Target: []string{""}}}).ReadFile(ctx, "testdata/nameless.parquet"); err == nil ||
 		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}

@@ -22,11 +22,11 @@ func TestSeveralFiles(t *testing.T) {
 			Drop: []string{"sold", "seen", "zoned"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			got, err := parquet.Open(ctx, "testdata/plain.parquet", parquet.Options{Roles: roles}, "testdata/zstd.parquet", "testdata/gzip.parquet")
+			got, err := parquet.Options{Roles: roles}.Open(ctx, "testdata/plain.parquet", "testdata/zstd.parquet", "testdata/gzip.parquet")
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := csv.Open(ctx, "testdata/rows.csv", csv.Options{Roles: roles}, "testdata/rows.csv", "testdata/rows.csv")
+			want, err := csv.Options{Roles: roles}.Open(ctx, "testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestSeveralFiles(t *testing.T) {
 			sourcetest.Run(t, got)
 		})
 	}
-	if _, err := parquet.Open(ctx, "testdata/plain.parquet", parquet.Options{}, "testdata/nested.parquet"); err == nil {
+	if _, err := (parquet.Options{}).Open(ctx, "testdata/plain.parquet", "testdata/nested.parquet"); err == nil {
 		t.Error("files of other columns are read as one")
 	}
 }

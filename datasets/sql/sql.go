@@ -45,7 +45,7 @@ type Query struct {
 // Open returns the rows of a query as a source. It reads them from a [Snapshot] that ends with ctx,
 // so ctx must outlive the source. Without Options.Schema it runs the query once or twice to
 // determine undeclared types and the schema.
-func Open(ctx context.Context, db *sql.DB, query string, args []any, o Options) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, db *sql.DB, query string, args []any) (datasets.Source, error) {
 	s, err := Take(ctx, db)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func Open(ctx context.Context, db *sql.DB, query string, args []any, o Options) 
 }
 
 // Read returns the rows of a query in memory.
-func Read(ctx context.Context, db *sql.DB, query string, args []any, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, db *sql.DB, query string, args []any) (datasets.Set, error) {
 	s, err := Take(ctx, db)
 	if err != nil {
 		return datasets.Set{}, err

@@ -13,7 +13,7 @@ import (
 // BenchmarkRead parses a9a (2.3 MB of text) into blocks.
 func BenchmarkRead(b *testing.B) {
 	path := golden.Path(b, "data/a9a/a9a.gz")
-	set, err := svmlight.ReadFile(context.Background(), path, svmlight.Options{})
+	set, err := svmlight.Options{}.ReadFile(context.Background(), path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := svmlight.Write(f, set, svmlight.Options{}); err != nil {
+	if err := (svmlight.Options{}).Write(f, set); err != nil {
 		b.Fatal(err)
 	}
 	info, err := f.Stat()
@@ -30,7 +30,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	f.Close()
-	src, err := svmlight.Open(context.Background(), plain, svmlight.Options{})
+	src, err := svmlight.Options{}.Open(context.Background(), plain)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestChangedFileIsNoticed(t *testing.T) {
 		}
 	}
 	write(10)
-	src, err := svmlight.Open(context.Background(), path, svmlight.Options{})
+	src, err := svmlight.Options{}.Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestTooManyClasses(t *testing.T) {
 	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := svmlight.Open(context.Background(), path, svmlight.Options{Task: datasets.Classification})
+	_, err := svmlight.Options{Task: datasets.Classification}.Open(context.Background(), path)
 	if err == nil || !strings.Contains(err.Error(), "more than 65536 classes; is this a regression?") {
 		t.Errorf("the error is %v", err)
 	}
@@ -57,7 +57,7 @@ func TestTooManyClasses(t *testing.T) {
 
 // Rows whose targets are of another number are not written.
 func TestWriteRefusesTargetsOfAnotherNumber(t *testing.T) {
-	err := svmlight.Write(new(bytes.Buffer), datasets.Set{X: mat.NewDense(2, 1, nil), Y: []float64{1}}, svmlight.Options{})
+	err := svmlight.Options{}.Write(new(bytes.Buffer), datasets.Set{X: mat.NewDense(2, 1, nil), Y: []float64{1}})
 	if err == nil || !strings.Contains(err.Error(), "2 rows, 1 targets") {
 		t.Errorf("the error is %v", err)
 	}
@@ -67,7 +67,7 @@ func TestWriteRefusesTargetsOfAnotherNumber(t *testing.T) {
 func TestIndexIsBoundedByMemory(t *testing.T) {
 	debug.SetMemoryLimit(1 << 30)
 	defer debug.SetMemoryLimit(math.MaxInt64)
-	_, err := svmlight.Read(context.Background(), strings.NewReader("1 1:1 2000000000:1\n0 2:1\n"), svmlight.Options{})
+	_, err := svmlight.Options{}.Read(context.Background(), strings.NewReader("1 1:1 2000000000:1\n0 2:1\n"))
 	if !errors.Is(err, memory.ErrTooLarge) || !strings.Contains(err.Error(), "2000000000 columns, by the largest index") {
 		t.Error(err)
 	}

@@ -42,18 +42,17 @@ func TestReadFromReader(t *testing.T) {
 			if err := os.WriteFile(path, []byte(whole), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			want = shown(svmlight.ReadFile(ctx, path, svmlight.Options{Task: datasets.Classification}))
+			want = shown(svmlight.Options{Task: datasets.Classification}.ReadFile(ctx, path))
 			f, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := shown(svmlight.Read(ctx, f, svmlight.Options{Task: datasets.Classification})) // whose errors name the file
+			got := shown(svmlight.Options{Task: datasets.Classification}.Read(ctx, f)) // whose errors name the file
 			f.Close()
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(svmlight.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)),
-				svmlight.Options{Task: datasets.Classification}))
+			got = shown(svmlight.Options{Task: datasets.Classification}.Read(ctx, iotest.OneByteReader(strings.NewReader(whole))))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -67,19 +66,17 @@ func TestReadFromReader(t *testing.T) {
 // A failing reader, a nil reader and a canceled context are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := svmlight.Read(context.Background(), iotest.ErrReader(broken),
-		svmlight.Options{Task: datasets.Classification}); !errors.Is(err, broken) ||
+	if _, err := (svmlight.Options{Task: datasets.Classification}).Read(context.Background(), iotest.ErrReader(broken)); !errors.Is(err, broken) ||
 		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if _, err := svmlight.Read(context.Background(), nil, svmlight.Options{Task: datasets.Classification}); err == nil ||
+	if _, err := (svmlight.Options{Task: datasets.Classification}).Read(context.Background(), nil); err == nil ||
 		err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := svmlight.Read(ended, strings.NewReader("1"),
-		svmlight.Options{Task: datasets.Classification}); !errors.Is(err, context.Canceled) {
+	if _, err := (svmlight.Options{Task: datasets.Classification}).Read(ended, strings.NewReader("1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

@@ -44,11 +44,11 @@ func TestSeveralFiles(t *testing.T) {
 	}
 	write(t, "all.svm", all.String())
 	o := svmlight.Options{Task: datasets.Classification}
-	src, err := svmlight.Open(context.Background(), paths[0], o, paths[1:]...)
+	src, err := o.Open(context.Background(), paths[0], paths[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := svmlight.ReadFile(context.Background(), "all.svm", o)
+	want, err := o.ReadFile(context.Background(), "all.svm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestSeveralFilesErrors(t *testing.T) {
 		{[]string{"empty.svm", "empty.svm"}, svmlight.Options{}, "empty.svm and 1 more: no rows"},
 		{[]string{"empty.svm"}, svmlight.Options{}, "empty.svm: empty file"},
 	} {
-		src, err := svmlight.Open(context.Background(), c.paths[0], c.o, c.paths[1:]...)
+		src, err := c.o.Open(context.Background(), c.paths[0], c.paths[1:]...)
 		if err == nil {
 			_, err = datasets.ReadAll(context.Background(), src)
 		}

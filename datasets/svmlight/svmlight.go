@@ -1,6 +1,6 @@
 // Package svmlight reads and writes the sparse text format of SVMlight and LIBSVM: as a stream of
-// blocks with [Open], whatever the file's size, or into memory with [ReadFile] or, from any
-// io.Reader, [Read].
+// blocks with [Options.Open], whatever the file's size, or into memory with [Options.ReadFile] or, from any
+// io.Reader, [Options.Read].
 //
 //	label [qid:group] column:value … [# comment]
 //
@@ -46,7 +46,7 @@ const target = "label"
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it,
 // to count rows and columns and to learn the classes. The rows of more files follow; an empty file has no rows.
-func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+func (o Options) Open(ctx context.Context, path string, more ...string) (datasets.Source, error) {
 	var files []*text.File
 	for _, path := range append([]string{path}, more...) {
 		files = append(files, text.NewFile(o.FS, path))
@@ -87,15 +87,15 @@ func open(ctx context.Context, files []*text.File, o Options) (datasets.Source, 
 }
 
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
-func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
-	src, err := Open(ctx, path, o)
+func (o Options) ReadFile(ctx context.Context, path string) (datasets.Set, error) {
+	src, err := o.Open(ctx, path)
 	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes one pass for the width and classes and one for the rows. Errors name the
 // text by the name of r, if it has one as an os.File has, else "input".
-func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	return text.Read(ctx, r, func(held *text.File) (datasets.Source, error) {
 		return open(ctx, []*text.File{held}, o)
 	})

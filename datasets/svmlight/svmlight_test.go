@@ -22,7 +22,7 @@ import (
 
 func read(text string, o svmlight.Options) (datasets.Set, error) {
 	o.FS = fstest.MapFS{"f.svm": {Data: []byte(text)}}
-	return svmlight.ReadFile(context.Background(), "f.svm", o)
+	return o.ReadFile(context.Background(), "f.svm")
 }
 
 func TestRead(t *testing.T) {
@@ -71,8 +71,7 @@ func TestA9A(t *testing.T) {
 		rows, nnz int
 		positive  int
 	}{{"a9a.gz", 32561, 451592, 7841}, {"a9a.t.gz", 16281, 225731, 3846}} {
-		set, err := svmlight.ReadFile(context.Background(), golden.Path(t, "data/a9a", c.file),
-			svmlight.Options{Width: 123, Task: datasets.Classification})
+		set, err := svmlight.Options{Width: 123, Task: datasets.Classification}.ReadFile(context.Background(), golden.Path(t, "data/a9a", c.file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +93,7 @@ func roundTrip(t *testing.T, set datasets.Set) {
 	t.Helper()
 	for _, zero := range []bool{false, true} {
 		var b bytes.Buffer
-		if err := svmlight.Write(&b, set, svmlight.Options{ZeroBased: zero}); err != nil {
+		if err := (svmlight.Options{ZeroBased: zero}).Write(&b, set); err != nil {
 			t.Fatal(err)
 		}
 		o := svmlight.Options{Width: set.Cols(), ZeroBased: zero}
@@ -129,12 +128,12 @@ func TestWrite(t *testing.T) {
 	roundTrip(t, set)
 	X.Set(3, 4, math.NaN())
 	set.X = X
-	if err := svmlight.Write(&bytes.Buffer{}, set, svmlight.Options{}); err == nil ||
+	if err := (svmlight.Options{}).Write(&bytes.Buffer{}, set); err == nil ||
 		err.Error() != "svmlight: row 3, column x4: NaN cannot be written" {
 		t.Errorf("error %v for a missing value", err)
 	}
 	set.Weights = make([]float64, 50)
-	if err := svmlight.Write(&bytes.Buffer{}, set, svmlight.Options{}); err == nil ||
+	if err := (svmlight.Options{}).Write(&bytes.Buffer{}, set); err == nil ||
 		err.Error() != "svmlight: no place for weights or several targets" {
 		t.Errorf("error %v for weights", err)
 	}
@@ -191,19 +190,19 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%.40q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := svmlight.ReadFile(context.Background(), "no/such/file.svm", svmlight.Options{}); err == nil ||
+	if _, err := (svmlight.Options{}).ReadFile(context.Background(), "no/such/file.svm"); err == nil ||
 		err.Error() != "open no/such/file.svm: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
 }
 
-func ExampleWrite() {
+func ExampleOptions_Write() {
 	set := datasets.Set{
 		X: mat.NewDense(2, 3, []float64{0, 1.5, 0, 2, 0, 0.25}),
 		Y: []float64{1, -1},
 	}
 	var b strings.Builder
-	if err := svmlight.Write(&b, set, svmlight.Options{}); err != nil {
+	if err := (svmlight.Options{}).Write(&b, set); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -233,7 +232,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("read, but %v", err)
 		}
 		var b bytes.Buffer
-		if err := svmlight.Write(&b, set, o); err != nil {
+		if err := o.Write(&b, set); err != nil {
 			t.Fatal(err)
 		}
 		o.Width = set.Cols()
@@ -281,8 +280,7 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 		{"wrong.svm", true, "", `wrong.svm:2: column 2: "x" is not a number`},
 		{"none.svm", true, "", "none.svm: no rows"},
 	} {
-		src, err := svmlight.Open(context.Background(), test.file,
-			svmlight.Options{Width: 2, Schema: &schema, Unlabeled: test.unlabeled, FS: files})
+		src, err := svmlight.Options{Width: 2, Schema: &schema, Unlabeled: test.unlabeled, FS: files}.Open(context.Background(), test.file)
 		if err != nil {
 			t.Errorf("%s is read already: %v", test.file, err)
 			continue
@@ -302,14 +300,14 @@ func TestSourceConformance(t *testing.T) {
 		fmt.Fprintf(&b, "%d qid:%d %d:%d.5 9:1\n", i%3, i/7, 1+i%7, i)
 	}
 	o := svmlight.Options{Task: datasets.Classification, FS: fstest.MapFS{"f.svm": {Data: []byte(b.String())}}}
-	src, err := svmlight.Open(context.Background(), "f.svm", o)
+	src, err := o.Open(context.Background(), "f.svm")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Run(t, src)
 	schema := src.Schema()
 	o.Schema, o.Width = &schema, 12
-	if src, err = svmlight.Open(context.Background(), "f.svm", o); err != nil {
+	if src, err = o.Open(context.Background(), "f.svm"); err != nil {
 		t.Fatal(err)
 	}
 	sourcetest.Run(t, src)

@@ -12,11 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/matrices"
 )
 
-// Write writes data in the format of [Read], so that reading it gives the same bits. Of the options
+// Write writes data in the format of [Options.Read], so that reading it gives the same bits. Of the options
 // only ZeroBased is used. A class is written by its name if all names are numbers, else by its
 // code; a row without target has the label 0. Weights and several targets are an error, because the
 // format does not support them.
-func Write(w io.Writer, data datasets.Set, o Options) error {
+func (o Options) Write(w io.Writer, data datasets.Set) error {
 	if data.Weights != nil || data.Targets != nil {
 		return errors.New("svmlight: no place for weights or several targets")
 	}

@@ -101,20 +101,6 @@ func Friedman1(rows, cols int, noise float64, seed uint64) (datasets.Set, error)
 	})
 }
 
-// Checkerboard draws points on a board of squares×squares unit squares, rows×2, whose class is the
-// square's color:
-//
-//	x = squares·U[0, 1],  class = (⌊x₀⌋ + ⌊x₁⌋) mod 2
-func Checkerboard(rows, squares int, seed uint64) (datasets.Set, error) {
-	if squares < 1 {
-		return datasets.Set{}, fmt.Errorf("synthetic: checkerboard: number of squares must be at least 1, got %d", squares)
-	}
-	return draw("checkerboard", rows, 2, 0, 2, seed, func(x []float64, rng *rand.Rand) float64 {
-		x[0], x[1] = float64(squares)*rng.Float64(), float64(squares)*rng.Float64()
-		return math.Mod(math.Floor(x[0])+math.Floor(x[1]), 2)
-	})
-}
-
 // Streams of random numbers, one for each purpose.
 const (
 	rowStream uint64 = iota + 101

@@ -17,8 +17,6 @@ var sets = []struct {
 	draw func(rows int, seed uint64) (datasets.Set, error)
 }{
 	{"blobs", func(rows int, seed uint64) (datasets.Set, error) { return synthetic.Blobs(rows, 2, 3, 1, seed) }},
-	{"checkerboard", func(rows int, seed uint64) (datasets.Set, error) { return synthetic.Checkerboard(rows, 4, seed) }},
-	{"circles", func(rows int, seed uint64) (datasets.Set, error) { return synthetic.Circles(rows, 0.5, 0.1, seed) }},
 	{"friedman1", func(rows int, seed uint64) (datasets.Set, error) { return synthetic.Friedman1(rows, 10, 1, seed) }},
 	{"moons", func(rows int, seed uint64) (datasets.Set, error) { return synthetic.Moons(rows, 0.2, seed) }},
 	{"s_curve", func(rows int, seed uint64) (datasets.Set, error) { return synthetic.SCurve(rows, 0.1, seed) }},
@@ -91,12 +89,6 @@ func TestFormulas(t *testing.T) {
 	})
 	set, err = synthetic.Circles(50, .3, 0, 1)
 	each(set, err, func(x []float64, y float64) { near("circles", math.Hypot(x[0], x[1]), 1-.7*y) })
-	set, err = synthetic.Checkerboard(50, 4, 1)
-	each(set, err, func(x []float64, y float64) {
-		if (int(x[0])+int(x[1]))%2 != int(y) || min(x[0], x[1]) < 0 || max(x[0], x[1]) > 4 {
-			t.Errorf("checkerboard: %v is %v", x, y)
-		}
-	})
 	set, err = synthetic.Friedman1(50, 7, 0, 1)
 	each(set, err, func(x []float64, y float64) {
 		near("friedman1", y, 10*math.Sin(math.Pi*x[0]*x[1])+20*math.Pow(x[2]-.5, 2)+10*x[3]+5*x[4])
@@ -143,7 +135,6 @@ func TestErrors(t *testing.T) {
 			"synthetic: blobs: numbers of columns and classes must be at least 1, got 0 and 2"},
 		{try(synthetic.Friedman1(5, 4, 1, 1)), "synthetic: friedman1: number of columns must be at least 5, got 4"},
 		{try(synthetic.Friedman1(5, 5, math.Inf(1), 1)), "synthetic: friedman1: noise must be a number ≥ 0, got +Inf"},
-		{try(synthetic.Checkerboard(5, 0, 1)), "synthetic: checkerboard: number of squares must be at least 1, got 0"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("error %v, want %s", c.err, c.want)

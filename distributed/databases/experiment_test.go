@@ -78,7 +78,7 @@ const (
 )
 
 // outputFiles runs a spec and returns its result and the files it has written.
-func outputFiles(t *testing.T, s experiment.Spec, dir string) (found experiment.Result, files map[string]string) {
+func outputFiles(t *testing.T, s experiment.Spec, dir string) (found result.Result, files map[string]string) {
 	t.Helper()
 	s.Output.Dir = dir
 	found, err := experiment.Run(context.Background(), s, experiment.Options{})
@@ -109,7 +109,7 @@ func TestQueriesAreAsFiles(t *testing.T) {
 		"split":    {set("data.test", ""), set("data.split.test", "0.25")},
 		"several":  {set("data.sql.train", parts)},
 	} {
-		var both [2]experiment.Result
+		var both [2]result.Result
 		var files [2]map[string]string
 		for k, data := range []string{asked, fromFile} {
 			text := data + learned
@@ -167,9 +167,8 @@ func TestQueriesAgain(t *testing.T) {
 		t.Error("the model says where its rows were", err)
 	}
 	change(t, db, "update flats set rent = rent + 1 where id = 7")
-	var earlier *experiment.ExistingRunError
-	if _, err := experiment.Run(ctx, s, experiment.Options{}); !asEarlier(err, &earlier) || len(earlier.Differences) != 1 ||
-		!strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
+	if _, err := experiment.Run(ctx, s, experiment.Options{}); err == nil || strings.Count(err.Error(), "\n") != 2 ||
+		!strings.Contains(err.Error(), "would replace:\n  data.train: other contents") {
 		t.Error(err)
 	}
 	p, err := experiment.NewPlan(ctx, s)
@@ -196,11 +195,6 @@ func TestChangingQueries(t *testing.T) {
 	if _, err := os.Stat("runs/flats/model.bochner"); err == nil {
 		t.Error("there is a model")
 	}
-}
-
-func asEarlier(err error, to **experiment.ExistingRunError) (is bool) {
-	*to, is = err.(*experiment.ExistingRunError)
-	return is
 }
 
 // Errors of databases and queries have positions and never contain a password.
@@ -247,7 +241,7 @@ func TestQueryErrors(t *testing.T) {
 		{[]experiment.Override{set("data.format", "csv")}, "data.format: conflicts with data.sql; it applies to files only"},
 	} {
 		put(t, "spec.yaml", asked+learned)
-		err := experiment.Validate(context.Background(), "spec.yaml", c.sets...)
+		_, err := experiment.LoadOptions{All: true, Overrides: c.sets}.Load(context.Background(), "spec.yaml")
 		if err == nil || !strings.Contains(err.Error(), c.wants) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v\nwanted %s", c.sets, err, c.wants)
 		}
@@ -256,7 +250,8 @@ func TestQueryErrors(t *testing.T) {
 		}
 	}
 	put(t, "spec.yaml", "data: {sql: 'postgres://me:geheim@127.0.0.1/x'}\n"+learned)
-	if err := experiment.Validate(context.Background(), "spec.yaml"); err == nil || strings.Contains(err.Error(), "geheim") ||
+	if _, err := (experiment.LoadOptions{All: true}).Load(context.Background(), "spec.yaml"); err == nil ||
+		strings.Contains(err.Error(), "geheim") ||
 		!strings.Contains(err.Error(), "spec.yaml:1:13: data.sql: must be a mapping") {
 		t.Error(err)
 	}

@@ -135,11 +135,11 @@ func TestSameAsCSV(t *testing.T) {
 				for name, kind := range roles.Kinds {
 					o.Kinds[name] = kind
 				}
-				want, err := csv.Open(ctx, path, o)
+				want, err := o.Open(ctx, path)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := sql.Open(ctx, db, "select * from flats order by id", nil, sql.Options{Roles: roles})
+				got, err := sql.Options{Roles: roles}.Open(ctx, db, "select * from flats order by id", nil)
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
@@ -153,7 +153,7 @@ func TestSameAsCSV(t *testing.T) {
 				}
 				schema := want.Schema()
 				roles.Schema = &schema
-				again, err := sql.Open(ctx, db, "select * from flats order by id", nil, sql.Options{Roles: roles})
+				again, err := sql.Options{Roles: roles}.Open(ctx, db, "select * from flats order by id", nil)
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
@@ -176,7 +176,7 @@ func TestSameAsCSV(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole, err := sql.Read(ctx, db, "select * from flats order by id", nil, sql.Options{Roles: roles})
+			whole, err := sql.Options{Roles: roles}.Read(ctx, db, "select * from flats order by id", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,9 +194,9 @@ func TestTypes(t *testing.T) {
 			do(t, db, "drop table if exists small")
 			do(t, db, "create table small (k "+d.types["whole"]+", flag "+d.types["truth"]+", word "+d.types["text"]+")")
 			do(t, db, "insert into small values (1, true, '10'), (2, false, 'x'), (3, null, ''), (4, true, null)")
-			set, err := sql.Read(ctx, db,
+			set, err := sql.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(ctx, db,
 				"select k*2 as double, k/2.0 as half, word || '!' as loud, word, flag, flag as y from small where k <> 3 order "+
-					"by k", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+					"by k", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestTypes(t *testing.T) {
 				t.Error(set.Y)
 			}
 			// An empty string is a missing value, as in a file.
-			if set, err = sql.Read(ctx, db, "select word from small order by k", nil, sql.Options{}); err != nil ||
+			if set, err = (sql.Options{}).Read(ctx, db, "select word from small order by k", nil); err != nil ||
 				!math.IsNaN(set.X.At(2, 0)) || !math.IsNaN(set.X.At(3, 0)) {
 				t.Error(set, err)
 			}
@@ -257,19 +257,18 @@ func TestErrors(t *testing.T) {
 				{"select area, price, city, balcony, street, weight, y, id from flats where nowhere = 1", datasets.Roles{},
 					"select area, price, city, balcony, street, weight, y, id fro…: "},
 			} {
-				_, err := sql.Read(ctx, db, c.query, nil, sql.Options{Roles: c.o})
+				_, err := sql.Options{Roles: c.o}.Read(ctx, db, c.query, nil)
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%s: %v\nwanted %s", c.query, err, c.want)
 				}
 			}
 			ended, end := context.WithCancel(ctx)
 			end()
-			if _, err := sql.Read(ended, db, "select area from flats", nil, sql.Options{}); !errors.Is(err, context.Canceled) {
+			if _, err := (sql.Options{}).Read(ended, db, "select area from flats", nil); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 			err := canceltest.Check(func(ctx context.Context) (bool, error) {
-				set, err := sql.Read(ctx, db, "select area, y from flats order by id", nil,
-					sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+				set, err := sql.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Read(ctx, db, "select area, y from flats order by id", nil)
 				return set.Rows() > 0, err
 			})
 			if err != nil {
@@ -280,16 +279,15 @@ func TestErrors(t *testing.T) {
 	db := dialects["sqlite"].open(t)
 	do(t, db, "create table odd (a INTEGER, b BLOB)")
 	do(t, db, "insert into odd values (1, x'00'), (2, x'01'), ('three', x'02')")
-	if _, err := sql.Read(ctx, db, "select a from odd", nil, sql.Options{}); err == nil ||
+	if _, err := (sql.Options{}).Read(ctx, db, "select a from odd", nil); err == nil ||
 		err.Error() != `select a from odd: row 2: column a: "three" is not a number` {
 		t.Error(err)
 	}
-	if _, err := sql.Read(ctx, db, "select * from odd", nil, sql.Options{}); err == nil ||
+	if _, err := (sql.Options{}).Read(ctx, db, "select * from odd", nil); err == nil ||
 		err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; exclude it with data.drop (Roles.Drop in Go)` {
 		t.Error(err)
 	}
-	if set, err := sql.Read(ctx, db, "select * from odd where a < 3", nil,
-		sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}); err != nil || set.Rows() != 2 {
+	if set, err := (sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}).Read(ctx, db, "select * from odd where a < 3", nil); err != nil || set.Rows() != 2 {
 		t.Error(set, err)
 	}
 }
@@ -308,7 +306,7 @@ func TestChanges(t *testing.T) {
 		"other order":  "update flats set id = -1 where id = 99",
 		"a row less":   "delete from flats where id = 3",
 	} {
-		src, err := sql.Open(ctx, db, query, nil, roles)
+		src, err := roles.Open(ctx, db, query, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,8 +354,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			db := d.open(b)
 			fill(b, db, d.types, 20_000)
-			src, err := sql.Open(ctx, db, "select * from flats order by id", nil,
-				sql.Options{Roles: datasets.Roles{Target: []string{"y"}, Dates: map[string]datasets.Date{"built": {}, "seen": {}}}})
+			src, err := sql.Options{Roles: datasets.Roles{Target: []string{"y"}, Dates: map[string]datasets.Date{"built": {}, "seen": {}}}}.Open(ctx, db, "select * from flats order by id", nil)
 			if err != nil {
 				b.Fatal(err)
 			}

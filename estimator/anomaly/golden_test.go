@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := p.(*FittedOneClass)
+	f := p.(*fittedOneClass)
 	scale := input.Nu * float64(n)
 	out, err := f.PredictFull(context.Background(), mat.NewDense(len(input.Test), d, slices.Concat(input.Test...)),
 		estimator.Request{})

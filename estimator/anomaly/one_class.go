@@ -67,7 +67,7 @@ func (OneClass) Tags() datasets.Tags { return datasets.Tags{Task: datasets.Anoma
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (OneClass) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+	return []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 }
 
 // Cost estimates a fit to rows of a shape.
@@ -79,7 +79,7 @@ func (OneClass) Cost(shape datasets.Shape) datasets.Cost {
 		Bytes: design.Float64Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
 }
 
-// Fit fits the separating hyperplane; the result is a [*FittedOneClass].
+// Fit fits the separating hyperplane; the result has the methods Weights and Rho.
 func (s OneClass) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	f, err := s.fit(ctx, data)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s OneClass) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	return f, nil
 }
 
-func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, error) {
+func (s OneClass) fit(ctx context.Context, data datasets.Set) (*fittedOneClass, error) {
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedOneClass{weights: p.W, rho: p.Rho,
+	f := &fittedOneClass{weights: p.W, rho: p.Rho,
 		report: estimator.Report{Solver: "dual", Iterations: p.Iterations, Converged: p.Converged, Gap: p.Gap,
 			Objective: p.Objective}}
 	if !kern.AllFinite(append(slices.Clone(p.W), p.Rho)) {
@@ -151,33 +151,33 @@ func checkRows(ctx context.Context, data datasets.Set) error {
 	return nil
 }
 
-// FittedOneClass is a fitted [OneClass]: a hyperplane that separates the inliers from the origin.
-type FittedOneClass struct {
+// fittedOneClass is a fitted [OneClass]: a hyperplane that separates the inliers from the origin.
+type fittedOneClass struct {
 	weights []float64
 	rho     float64
 	report  estimator.Report
 }
 
 var (
-	_ estimator.FullPredictor = (*FittedOneClass)(nil)
-	_ estimator.Reporter      = (*FittedOneClass)(nil)
-	_ graph.ModelExporter     = (*FittedOneClass)(nil)
-	_ model.Stateful          = (*FittedOneClass)(nil)
+	_ estimator.FullPredictor = (*fittedOneClass)(nil)
+	_ estimator.Reporter      = (*fittedOneClass)(nil)
+	_ graph.ModelExporter     = (*fittedOneClass)(nil)
+	_ model.Stateful          = (*fittedOneClass)(nil)
 )
 
 // Predict returns 1 for each anomalous row of X, else 0.
-func (f *FittedOneClass) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedOneClass) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.PredictFull(ctx, X, estimator.Request{})
 	return out.Values, err
 }
 
 // Outputs returns values and anomaly scores.
-func (f *FittedOneClass) Outputs() estimator.Outputs {
+func (f *fittedOneClass) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.OutputValues | estimator.OutputAnomalyScores}
 }
 
 // PredictFull returns the anomaly score ρ − w'z of each row of X, and 1 if it is positive, else 0.
-func (f *FittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+func (f *fittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
 	err error) {
 	if out.Anomaly, err = f.scores(ctx, X); err != nil {
 		return out, err
@@ -191,7 +191,7 @@ func (f *FittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estima
 	return out, nil
 }
 
-func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
@@ -216,35 +216,35 @@ func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, e
 }
 
 // ExportModel adds to g ρ − w'z, and whether that is above 0.
-func (f *FittedOneClass) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedOneClass) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	margin := g.MatMul(rows, g.Matrix(mat.NewVecDense(len(f.weights), f.weights)))
 	score := g.Sub(g.Scalar(f.rho), margin)
 	return graph.Prediction{Values: g.Less(g.Scalar(0), score), Anomaly: score}, nil
 }
 
 // Weights returns a copy of w, one number for each input.
-func (f *FittedOneClass) Weights() []float64 { return slices.Clone(f.weights) }
+func (f *fittedOneClass) Weights() []float64 { return slices.Clone(f.weights) }
 
 // Rho returns ρ.
-func (f *FittedOneClass) Rho() float64 { return f.rho }
+func (f *fittedOneClass) Rho() float64 { return f.rho }
 
 // Report returns the report of the fit.
-func (f *FittedOneClass) Report() estimator.Report {
+func (f *fittedOneClass) Report() estimator.Report {
 	r := f.report
 	r.Warnings = slices.Clone(r.Warnings)
 	return r
 }
 
 // Tags returns the number of input columns.
-func (f *FittedOneClass) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.weights)} }
+func (f *fittedOneClass) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.weights)} }
 
 // String describes the model in a line.
-func (f *FittedOneClass) String() string {
+func (f *fittedOneClass) String() string {
 	return fmt.Sprintf("plane in %d inputs, rho %.6g", len(f.weights), f.rho)
 }
 
 // State serializes the model.
-func (f *FittedOneClass) State(s *model.State) {
+func (f *fittedOneClass) State(s *model.State) {
 	s.Floats("weights", &f.weights)
 	s.Float("rho", &f.rho)
 	f.report.State(s.Child("report"))

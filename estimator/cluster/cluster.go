@@ -1,7 +1,7 @@
 // Package cluster provides clustering estimators.
 //
 //	kmeans    [KMeans]    *[FittedKMeans]    k-means, with minibatches
-//	spectral  [Spectral]  *[FittedSpectral]  connected clusters, by random features of a kernel
+//	spectral  [Spectral]  *fittedSpectral  connected clusters, by random features of a kernel
 //
 // The specs are estimators of the task clustering: Fit ignores the targets of the data, which may
 // be nil, and Predict returns the cluster number of each row, from 0. The order of the numbers has
@@ -25,7 +25,7 @@ import (
 )
 
 // numbers requires complete numeric columns.
-var numbers = []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+var numbers = []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 
 // openRows checks the spec and the memory of the fit, and returns the training rows.
 func openRows(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows,
@@ -63,7 +63,7 @@ var (
 		estimator.Reporter
 		graph.ModelExporter
 		model.Stateful
-	}{(*FittedKMeans)(nil), (*FittedSpectral)(nil)}
+	}{(*FittedKMeans)(nil), (*fittedSpectral)(nil)}
 	_ = []estimator.BlockEstimator{KMeans{}, Spectral{}}
 	_ = []datasets.CostEstimator{KMeans{}, Spectral{}}
 	_ = []datasets.Requirer{KMeans{}, Spectral{}}

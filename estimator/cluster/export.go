@@ -8,7 +8,7 @@ func (f *FittedKMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 }
 
 // ExportModel adds to g the number of the cluster.
-func (f *FittedSpectral) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedSpectral) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	if f.own != nil {
 		return graph.Prediction{}, f.own.Kernel.CheckExport(f.kernel)
 	}

@@ -64,7 +64,7 @@ func NewKMeans() KMeans {
 // Params declares the hyperparameters.
 func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
-	l.Complexity("clusters", param.MoreUnits)
+	l.MoreUnits("clusters")
 	l.Int(&s.Restarts, "restarts", "number of random starts; the best is kept", param.Between(1, 10_000))
 	l.Choice(&s.Init, "init", "initialization of the centers", "kmeans++", "random")
 	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))

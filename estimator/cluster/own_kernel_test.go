@@ -82,7 +82,7 @@ func TestSpectralOfOwnKernelsIsTheGraph(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fitted := new(cluster.FittedSpectral)
+			fitted := reflect.New(reflect.TypeOf(p).Elem()).Interface().(embedding)
 			if err := model.Restore(archive, fitted); err != nil {
 				t.Fatal(err)
 			}

@@ -66,7 +66,7 @@ func (s *Spectral) Params(l *param.List) {
 		string(kernel.Linear), string(kernel.Precomputed))
 	l.Unlisted("kernel", "") // of a literal
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
-	l.Complexity("clusters", param.MoreUnits)
+	l.MoreUnits("clusters")
 	l.Int(&s.Restarts, "restarts", "number of random starts of k-means; the best is kept",
 		param.Between(1, 10_000))
 	l.Float(&s.Tol, "tol", "tolerance: residual of the singular vectors", param.Positive())
@@ -101,7 +101,7 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 		singular.WorkspaceFloats(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 
-// Fit finds the clusters; the result is a [*FittedSpectral].
+// Fit finds the clusters; the result has the methods Embed and Values.
 func (s Spectral) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSet(data) })
 }
@@ -127,12 +127,12 @@ func (s Spectral) wrapped(ctx context.Context, open func() (*design.Rows, error)
 	return f, nil
 }
 
-func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*FittedSpectral, error) {
+func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*fittedSpectral, error) {
 	r, err := openRows(ctx, s, open)
 	if err != nil {
 		return nil, err
 	}
-	f, features := &FittedSpectral{kernel: string(s.Kernel)}, r
+	f, features := &fittedSpectral{kernel: string(s.Kernel)}, r
 	if s.Kernel.IsOwn() {
 		if features, err = f.ownFeatures(ctx, s, *r.Set); err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*
 }
 
 // ownFeatures makes the features of a kernel of the caller and returns those of the rows.
-func (f *FittedSpectral) ownFeatures(ctx context.Context, s Spectral, set datasets.Set) (*design.Rows, error) {
+func (f *fittedSpectral) ownFeatures(ctx context.Context, s Spectral, set datasets.Set) (*design.Rows, error) {
 	own, _, err := kernelridge.NewOwnFeatures(ctx, s.Kernel, set, set.Rows(), s.Seed)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (f *FittedSpectral) ownFeatures(ctx context.Context, s Spectral, set datase
 }
 
 // divide finds the centers of the projected rows.
-func (s Spectral) divide(ctx context.Context, f *FittedSpectral, r *design.Rows) error {
+func (s Spectral) divide(ctx context.Context, f *fittedSpectral, r *design.Rows) error {
 	var all, weights []float64
 	err := r.Each(ctx, func(first int, block datasets.Set) error {
 		at := len(all)
@@ -205,9 +205,9 @@ func (s Spectral) means() KMeans {
 	return KMeans{Clusters: s.Clusters, Restarts: s.Restarts, MaxIter: 300, Tol: 1e-9, Seed: s.Seed}
 }
 
-// FittedSpectral is a fitted [Spectral]: a projection and cluster centers in it. Cluster 0 has the
+// fittedSpectral is a fitted [Spectral]: a projection and cluster centers in it. Cluster 0 has the
 // most rows.
-type FittedSpectral struct {
+type fittedSpectral struct {
 	project *mat.Dense // features × clusters, V/σ
 	values  []float64  // eigenvalues of the graph, σ²
 	kernel  string
@@ -216,7 +216,7 @@ type FittedSpectral struct {
 }
 
 // embed writes the projection of each row of X, of length 1, to dst, rows × clusters.
-func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix) error {
+func (f *fittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix) error {
 	step := 1 << 13
 	var features []float64 // of a kernel
 	n, k := len(dst)/f.width(), f.width()
@@ -257,10 +257,10 @@ func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix)
 }
 
 // width is the number of singular vectors.
-func (f *FittedSpectral) width() int { return f.project.RawMatrix().Cols }
+func (f *fittedSpectral) width() int { return f.project.RawMatrix().Cols }
 
 // Embed returns the rows of X in the leading singular vectors, scaled to length 1, rows × clusters.
-func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+func (f *fittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	X, err := predictRows(ctx, X, f.InputWidth())
 	if err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, e
 }
 
 // Predict returns the number of a cluster for each row of X.
-func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	embedded, err := f.Embed(ctx, X)
 	if err != nil {
 		return nil, err
@@ -293,10 +293,10 @@ func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 
 // Values returns the leading eigenvalues of the graph. The first is 1; the number of eigenvalues
 // near 1 is that of weakly connected components.
-func (f *FittedSpectral) Values() []float64 { return slices.Clone(f.values) }
+func (f *fittedSpectral) Values() []float64 { return slices.Clone(f.values) }
 
 // InputWidth returns the number of input columns.
-func (f *FittedSpectral) InputWidth() int {
+func (f *fittedSpectral) InputWidth() int {
 	if f.own != nil {
 		return f.own.Inputs()
 	}
@@ -304,15 +304,15 @@ func (f *FittedSpectral) InputWidth() int {
 }
 
 // Tags returns the number of input columns.
-func (f *FittedSpectral) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
+func (f *fittedSpectral) Tags() datasets.Tags { return datasets.Tags{InputWidth: f.InputWidth()} }
 
 // String describes the model in a line.
-func (f *FittedSpectral) String() string {
+func (f *fittedSpectral) String() string {
 	return fmt.Sprintf("%d clusters by the singular vectors of %d features", f.m.Clusters, f.project.RawMatrix().Rows)
 }
 
 // State serializes the model.
-func (f *FittedSpectral) State(s *model.State) {
+func (f *fittedSpectral) State(s *model.State) {
 	if f.m == nil || s.Restoring() {
 		f.m = &kmeans.Model{}
 	}
@@ -337,7 +337,7 @@ func (f *FittedSpectral) State(s *model.State) {
 }
 
 // ownState serializes the landmarks of a kernel of the caller.
-func (f *FittedSpectral) ownState(s *model.State) {
+func (f *fittedSpectral) ownState(s *model.State) {
 	stored := landmarks.Stored{}
 	if !s.Restoring() {
 		stored = f.own.Stored()

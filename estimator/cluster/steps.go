@@ -6,5 +6,5 @@ import "github.com/bochner-ml/bochner/internal/spec/registry"
 func init() {
 	registry.Add("cluster", "kmeans", "clusters of rows around centers (k-means)", NewKMeans, &FittedKMeans{})
 	registry.Add("cluster", "spectral", "clusters of a similarity graph, from the features of the previous step",
-		NewSpectral, &FittedSpectral{})
+		NewSpectral, &fittedSpectral{})
 }

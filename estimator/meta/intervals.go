@@ -97,7 +97,7 @@ func (s Intervals) Requirements() []datasets.Requirement {
 	if s.Group == "" {
 		return nil
 	}
-	return []datasets.Requirement{{Constraint: datasets.RequireNamedColumn, Name: s.Group, Reason: "calibrates by it"}}
+	return []datasets.Requirement{{Column: s.Group, Reason: "calibrates by it"}}
 }
 
 func (s Intervals) within() estimator.Estimator { return s.Estimator }

@@ -200,7 +200,7 @@ func withoutInputs(ctx context.Context, data datasets.Source, column int) (rows 
 	if err != nil {
 		return datasets.Set{}, nil, err
 	}
-	rows, err = datasets.Concat(blocks...)
+	rows, err = datasets.Set{}.Append(blocks...)
 	return rows, values, err
 }
 

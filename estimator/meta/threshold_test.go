@@ -441,10 +441,10 @@ func TestCosts(t *testing.T) {
 	if !errors.As(wrong, &f) || f.Hint != "false_negative is many; false_positive is -1" {
 		t.Error(wrong)
 	}
-	moved, err := param.Replace(costing(meta.Costs{FalsePositive: 1, FalseNegative: 5}, 0, estimator.NewLogistic()),
+	got, err := param.With(costing(meta.Costs{FalsePositive: 1, FalseNegative: 5}, 0, estimator.NewLogistic()),
 		param.Setting{Path: "cost.false_negative", Value: 9},
 		param.Setting{Path: "estimator.C", Value: 0.5})
-	if err != nil || moved.Costs.FalseNegative != 9 {
-		t.Errorf("%+v, %v", moved.Costs, err)
+	if moved, ok := got.(meta.Threshold); !ok || moved.Costs.FalseNegative != 9 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -147,8 +147,8 @@ func measurement(ctx context.Context, name string, args []string) (map[string]fl
 
 // kernelError returns the root mean square of the errors of 20 maps, at the pairs of the first 500 rows of a file.
 func kernelError(ctx context.Context, draw, path string) (map[string]float64, error) {
-	data, err := csv.ReadFile(ctx, path, csv.Options{Roles: datasets.Roles{Target: []string{"y"},
-		Task: datasets.Regression}})
+	data, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Task: datasets.Regression}}.ReadFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func fromARFF(name, target string, task datasets.Task) func(context.Context, str
 		if err != nil {
 			return data, test, err
 		}
-		data, err = arff.ReadFile(ctx, path, arff.Options{Roles: datasets.Roles{Target: []string{target}, Task: task}})
+		data, err = arff.Options{Roles: datasets.Roles{Target: []string{target}, Task: task}}.ReadFile(ctx, path)
 		return data, test, err
 	}
 }
@@ -56,7 +56,7 @@ func fromText(name string, o csv.Options, target string, task datasets.Task) fun
 		if err != nil {
 			return data, test, err
 		}
-		data, err = csv.ReadFile(ctx, path, o)
+		data, err = o.ReadFile(ctx, path)
 		return data, test, err
 	}
 }
@@ -80,7 +80,7 @@ func readConnections(ctx context.Context, folder string) (data, test datasets.Se
 		if err != nil {
 			return data, test, err
 		}
-		all, err := csv.ReadFile(ctx, path, o)
+		all, err := o.ReadFile(ctx, path)
 		if err != nil {
 			return data, test, err
 		}

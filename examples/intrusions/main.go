@@ -89,11 +89,11 @@ func run(ctx context.Context, folder, rows string, features int, gamma, nu float
 // logarithmic scales from 0 to 1 and one-hot encoded strings.
 func read(ctx context.Context, folder string) (train, test datasets.Set, err error) {
 	o := csv.Options{NoHeader: true, Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"normal."}}}
-	if train, err = csv.ReadFile(ctx, filepath.Join(folder, "kddcup.data_10_percent.gz"), o); err != nil {
+	if train, err = o.ReadFile(ctx, filepath.Join(folder, "kddcup.data_10_percent.gz")); err != nil {
 		return train, test, err
 	}
 	o.Schema = &train.Schema
-	if test, err = csv.ReadFile(ctx, filepath.Join(folder, "corrected.gz"), o); err != nil {
+	if test, err = o.ReadFile(ctx, filepath.Join(folder, "corrected.gz")); err != nil {
 		return train, test, err
 	}
 	var normal []int

@@ -41,7 +41,7 @@ func NewExpectile() Expectile { return Expectile{Tau: 0.5, Alpha: 1, Tol: 1e-9, 
 func (s *Expectile) Params(l *param.List) {
 	l.Float(&s.Tau, "tau", "which expectile, ½ for the mean", param.Within(0, 1))
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.Positive())
-	l.Complexity("alpha", param.MorePenalty)
+	l.MorePenalty("alpha")
 	l.Float(&s.Tol, "tol", "change of a coefficient at which it is done", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "passes over the rows at most", param.AtLeast(1))
 }
@@ -58,7 +58,7 @@ func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Expectile) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+	return []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 }
 
 // Fit fits the model to data in memory; the result is a [*FittedExpectile].

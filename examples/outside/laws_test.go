@@ -33,7 +33,7 @@ func scaled() Blend {
 	pca := transformer.NewPCA()
 	pca.Components = 4
 	b := NewBlend(pca)
-	b.Parts = append(b.Parts, pipeline.Step{Name: "random", Fitter: pipeline.NewChain(transformer.NewDense(),
+	b.Parts = append(b.Parts, pipeline.Step{Name: "random", Fitter: pipeline.NewChain(transformer.Dense{},
 		transformer.NewStandardize(), polynomial(4, 2, 1))})
 	b.Weights = []float64{0.5, 2}
 	return b

@@ -41,9 +41,9 @@ func NewPolynomial() Polynomial { return Polynomial{Features: 500, Degree: 2, Sc
 // Params declares features, degree, scale and seed.
 func (s *Polynomial) Params(l *param.List) {
 	l.Int(&s.Features, "features", "number of features D", param.Between(1, 1<<20))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Int(&s.Degree, "degree", "degree of the kernel", param.Between(1, 10))
-	l.Complexity("degree", param.MoreUnits)
+	l.MoreUnits("degree")
 	l.Float(&s.Scale, "scale", "what inner products are multiplied by", param.Positive())
 	l.Seed(&s.Seed, "seed", "seed of the signs")
 }
@@ -59,7 +59,7 @@ func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (Polynomial) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Constraint: datasets.RequireNumbers}, {Constraint: datasets.RequireNoMissing}}
+	return []datasets.Requirement{{Numeric: true}, {NoMissing: true}}
 }
 
 // InferOutput promises complete numbers.

@@ -117,7 +117,7 @@ func TestColumnsOfAProduct(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{{Name: "age"},
 		{Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}}}}
 	err := pipeline.Steps(NewProduct(transformer.NewMinMax(),
-		transformer.NewDense())).Then(estimator.NewRidge()).CheckKinds(schema)
+		transformer.Dense{})).Then(estimator.NewRidge()).CheckKinds(schema)
 	if err == nil || !strings.HasPrefix(err.Error(),
 		"product.minmax: column sex is categorical, and minmax takes numbers") {
 		t.Errorf("%v", err)

@@ -37,7 +37,7 @@ func NewReLU() ReLU { return ReLU{Features: 500} }
 // Params declares features and seed.
 func (s *ReLU) Params(l *param.List) {
 	l.Int(&s.Features, "features", "number of units D", param.Between(1, 1<<20))
-	l.Complexity("features", param.MoreUnits)
+	l.MoreUnits("features")
 	l.Seed(&s.Seed, "seed", "seed of the weights")
 }
 

@@ -81,7 +81,7 @@ func TestReLUSharesInASearch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r2, err := metrics.R2(test.Y, predicted); err != nil || math.Abs(r2-candidate.Folds[k]) > 1e-8 {
+			if r2, err := metrics.Score("r2", test.Y, predicted); err != nil || math.Abs(r2-candidate.Folds[k]) > 1e-8 {
 				t.Errorf("%v, fold %d: %v in the search, %v separately (%v)", candidate, k, candidate.Folds[k], r2, err)
 			}
 		}

@@ -13,11 +13,12 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // run is the result of an experiment, with the CPU time of its process.
 type run struct {
-	experiment.Result
+	result.Result
 	CPU float64 `json:"cpu"`
 }
 

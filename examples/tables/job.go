@@ -115,7 +115,7 @@ func (j job) predictions(ctx context.Context, path string) ([]float64, error) {
 	}
 	at := -1
 	var out []float64
-	err := csv.Scan(ctx, path, csv.Options{}, func(line int, fields [][]byte) error {
+	err := csv.Options{}.Scan(ctx, path, func(line int, fields [][]byte) error {
 		if at < 0 {
 			at = slices.IndexFunc(fields, func(name []byte) bool { return slices.Contains(wanted, string(name)) })
 			if at < 0 {

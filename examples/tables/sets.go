@@ -172,11 +172,11 @@ func fromText(name string, task datasets.Task, w writing) reader {
 		if err != nil {
 			return data, test, err
 		}
-		data, err = csv.ReadFile(ctx, path, csv.Options{
+		data, err = csv.Options{
 			Roles: datasets.Roles{Target: []string{w.target}, Task: task, Positive: w.class, Drop: w.drop, Kinds: w.kinds,
 				DropMissingTarget: true},
 			NoHeader: w.columns != nil, Columns: w.columns, Delimiter: w.delimiter, Missing: w.absent, Quote: w.quote,
-		})
+		}.ReadFile(ctx, path)
 		return data, test, err
 	}
 }
@@ -187,7 +187,7 @@ func fromARFF(name, target string, task datasets.Task) reader {
 		if err != nil {
 			return data, test, err
 		}
-		data, err = arff.ReadFile(ctx, path, arff.Options{Roles: datasets.Roles{Target: []string{target}, Task: task}})
+		data, err = arff.Options{Roles: datasets.Roles{Target: []string{target}, Task: task}}.ReadFile(ctx, path)
 		return data, test, err
 	}
 }
@@ -200,11 +200,11 @@ func twoFiles(ctx context.Context, folder, trainName, testName string, train, te
 	if err := errors.Join(err1, err2); err != nil {
 		return data, tests, err
 	}
-	if data, err = csv.ReadFile(ctx, trainPath, train); err != nil {
+	if data, err = train.ReadFile(ctx, trainPath); err != nil {
 		return data, tests, err
 	}
 	test.Schema = &data.Schema
-	tests, err = csv.ReadFile(ctx, testPath, test)
+	tests, err = test.ReadFile(ctx, testPath)
 	return data, tests, err
 }
 

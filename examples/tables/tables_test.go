@@ -116,8 +116,7 @@ func TestPart(t *testing.T) {
 func honest(t *testing.T, name string, wrong int, jobs *int) method {
 	return method{name, name + " 1", func(ctx context.Context, j job) (string, costs, error) {
 		*jobs++
-		test, err := csv.ReadFile(ctx, filepath.Join(j.folder, "test.csv"),
-			csv.Options{Roles: datasets.Roles{Target: []string{j.Target}}})
+		test, err := csv.Options{Roles: datasets.Roles{Target: []string{j.Target}}}.ReadFile(ctx, filepath.Join(j.folder, "test.csv"))
 		if err != nil {
 			return "", costs{}, err
 		}

@@ -101,7 +101,7 @@ func (s set) read(folder string) (datasets.Set, error) {
 	case s.draw != nil:
 		return s.draw(), nil
 	case s.rows > 0: // sparse
-		all, err := svmlight.ReadFile(context.Background(), path, svmlight.Options{Width: 123, Task: s.task})
+		all, err := svmlight.Options{Width: 123, Task: s.task}.ReadFile(context.Background(), path)
 		if err != nil {
 			return all, err
 		}
@@ -109,8 +109,8 @@ func (s set) read(folder string) (datasets.Set, error) {
 		first.X = mat.DenseCopyOf(first.X)
 		return first, nil
 	case s.target != "":
-		return arff.ReadFile(context.Background(), path, arff.Options{Roles: datasets.Roles{Target: []string{s.target},
-			Task: s.task}})
+		return arff.Options{Roles: datasets.Roles{Target: []string{s.target},
+			Task: s.task}}.ReadFile(context.Background(), path)
 	}
 	var names []string
 	for j := range s.inputs {
@@ -121,7 +121,7 @@ func (s set) read(folder string) (datasets.Set, error) {
 	if strings.HasSuffix(s.file, ".txt.gz") {
 		o.Delimiter = "space"
 	}
-	return files.ReadFile(context.Background(), path, o)
+	return o.ReadFile(context.Background(), path)
 }
 
 // irrelevant draws 4000 rows of 24 inputs, four of which matter.

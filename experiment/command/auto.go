@@ -113,7 +113,7 @@ var endings = map[string]string{
 }
 
 // showAuto prints the result of a search over pipelines.
-func showAuto(out io.Writer, r experiment.Result) {
+func showAuto(out io.Writer, r result.Result) {
 	showSimpler(out, r)
 	a := r.Auto
 	t := columns(out)

@@ -182,7 +182,7 @@ func TestQuietAndJSON(t *testing.T) {
 	if errs != "" {
 		t.Errorf("printed %q", errs)
 	}
-	var result experiment.Result
+	var result result.Result
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestAuto(t *testing.T) {
 		t.Error("the experiment makes another model")
 	}
 	out, _ = call(t, success, "--json --quiet auto rows.csv --target y --candidates 10 -o found")
-	var result experiment.Result
+	var result result.Result
 	if err := json.Unmarshal([]byte(out), &result); err != nil || result.Auto == nil || result.Auto.Resumed == 0 ||
 		result.Auto.Resumed != result.Auto.Candidates {
 		t.Errorf("%v: %s", err, out)
@@ -277,15 +277,15 @@ func TestAuto(t *testing.T) {
 func TestShowAuto(t *testing.T) {
 	found := result.Auto{Score: "r2", Recipe: "ensemble of one, another", Mean: 0.9, StdError: 0.01, Ended: "budget"}
 	var out bytes.Buffer
-	showAuto(&out, experiment.Result{Auto: &found})
+	showAuto(&out, result.Result{Auto: &found})
 	has(t, out.String(), "chosen: ensemble of one, another, r2 0.9 ± 0.01 over the folds\n")
 	found.Params = map[string]any{"ridge.alpha": 2.5}
 	out.Reset()
-	showAuto(&out, experiment.Result{Auto: &found})
+	showAuto(&out, result.Result{Auto: &found})
 	has(t, out.String(), " over the folds, with\n  ridge.alpha  2.5\n")
 	found.Mean, found.Optimism = 0.88, 0.02
 	out.Reset()
-	showAuto(&out, experiment.Result{Auto: &found})
+	showAuto(&out, result.Result{Auto: &found})
 	has(t, out.String(), "r2 0.88 ± 0.01 over the folds (0.9 less 0.02, because it is the best of many), with\n")
 }
 
@@ -376,7 +376,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("the page is %q, %v", page, err)
 	}
 	out, _ = call(t, success, "compare --json runs/a runs/b")
-	var found experiment.Comparison
+	var found result.Comparison
 	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Runs) != 2 || found.OnTestRows[0].Pairs != 60 ||
 		len(found.OnFolds) != 1 {
 		t.Errorf("%v: %s", err, out)
@@ -401,7 +401,7 @@ func scores(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r experiment.Result
+	var r result.Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ type validateCommand struct{ specFlags }
 func (validateCommand) Help() string { return "Example: bochner validate adult.yaml" }
 
 func (c validateCommand) Run(s *session) error {
-	err := experiment.Validate(s.ctx, c.Spec, c.overrides()...)
+	_, err := experiment.LoadOptions{All: true, Overrides: c.overrides()}.Load(s.ctx, c.Spec)
 	if s.json {
 		if wrong := s.print(verdictOf(err)); wrong != nil {
 			return wrong
@@ -169,7 +169,7 @@ func (runCommand) Help() string {
 // open reads the experiment; the schema of a model to update applies to its rows.
 func (c runCommand) open(s *session) (experiment.Spec, error) {
 	if c.Continue != "" {
-		return experiment.LoadWith(s.ctx, c.Spec, experiment.LoadOptions{Continue: c.Continue, Overrides: c.overrides()})
+		return experiment.LoadOptions{Continue: c.Continue, Overrides: c.overrides()}.Load(s.ctx, c.Spec)
 	}
 	return c.load(s)
 }
@@ -291,7 +291,7 @@ func (c predictCommand) Run(s *session) error {
 	if c.Out == "-" {
 		done, err = experiment.Predict(s.ctx, c.Model, c.Rows[0], s.out, options)
 	} else {
-		done, err = experiment.PredictFile(s.ctx, c.Model, c.Rows[0], c.Out, options)
+		done, err = options.PredictFile(s.ctx, c.Model, c.Rows[0], c.Out)
 	}
 	end()
 	switch {

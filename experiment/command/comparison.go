@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // showComparison prints a table of the runs, and the tests of each run against the first.
-func showComparison(out io.Writer, c experiment.Comparison) {
+func showComparison(out io.Writer, c result.Comparison) {
 	on := "no test rows"
 	if c.TestRows > 0 {
 		on = fmt.Sprintf("%d test rows", c.TestRows)
@@ -34,7 +33,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 }
 
 // showRunTable prints settings, scores and resources with a column for each run.
-func showRunTable(out io.Writer, c experiment.Comparison) {
+func showRunTable(out io.Writer, c result.Comparison) {
 	t := columns(out)
 	for _, r := range c.Runs {
 		printf(t, "\t%s", r.Label)
@@ -101,7 +100,7 @@ func showRunTable(out io.Writer, c experiment.Comparison) {
 }
 
 // showTests prints a list of tests and their results.
-func showTests(out io.Writer, c experiment.Comparison, where string, tests []result.TestResult) {
+func showTests(out io.Writer, c result.Comparison, where string, tests []result.TestResult) {
 	if len(tests) == 0 {
 		return
 	}
@@ -135,7 +134,7 @@ func showTests(out io.Writer, c experiment.Comparison, where string, tests []res
 }
 
 // verdictOfTest returns the conclusion of a test as a sentence.
-func verdictOfTest(c experiment.Comparison, t result.TestResult) string {
+func verdictOfTest(c result.Comparison, t result.TestResult) string {
 	of := ""
 	if t.Target != "" {
 		of = " for " + t.Target
@@ -154,7 +153,7 @@ func verdictOfTest(c experiment.Comparison, t result.TestResult) string {
 }
 
 // chosenPaths are the axes of the searches.
-func chosenPaths(c experiment.Comparison) []string {
+func chosenPaths(c result.Comparison) []string {
 	paths := map[string]bool{}
 	for _, r := range c.Runs {
 		if r.Search != nil {
@@ -167,7 +166,7 @@ func chosenPaths(c experiment.Comparison) []string {
 }
 
 // foldScores are the metrics of the searches.
-func foldScores(c experiment.Comparison) []string {
+func foldScores(c result.Comparison) []string {
 	names := map[string]bool{}
 	for _, r := range c.Runs {
 		if score, _, _, ok := r.Chosen(); ok {

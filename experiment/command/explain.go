@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/report"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 )
@@ -50,7 +51,7 @@ func (c explainCommand) Run(s *session) error {
 	if c.Out == "-" {
 		found, err = experiment.Explain(s.ctx, c.Model, c.Rows[0], options)
 	} else {
-		found, err = experiment.ExplainFile(s.ctx, c.Model, c.Rows[0], c.Out, options)
+		found, err = options.ExplainFile(s.ctx, c.Model, c.Rows[0], c.Out)
 	}
 	end()
 	switch {
@@ -65,9 +66,9 @@ func (c explainCommand) Run(s *session) error {
 		s.printf("%s written\n", c.Out)
 		return nil
 	case s.json:
-		return experiment.WriteExplanation(s.out, "json", found)
+		return report.WriteExplanation(s.out, "json", found)
 	}
-	return experiment.WriteExplanation(s.out, "csv", found)
+	return report.WriteExplanation(s.out, "csv", found)
 }
 
 // showExplanation prints the inputs with the largest mean absolute values.

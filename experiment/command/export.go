@@ -37,7 +37,7 @@ func (c exportCommand) Run(s *session) error {
 		return usageError{fmt.Errorf("%s", trimPackage(err))}
 	}
 	if c.Out == "-" {
-		output, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)
+		output, err := o.Write(s.ctx, c.Model, c.Out, s.out)
 		for _, w := range output.Warnings {
 			s.warn(w)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // showResult prints the result of a run.
-func showResult(out io.Writer, r experiment.Result) {
+func showResult(out io.Writer, r result.Result) {
 	showSimpler(out, r)
 	printf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test,
 		r.Features)
@@ -76,19 +76,19 @@ func showResult(out io.Writer, r experiment.Result) {
 }
 
 // showSimpler prints that a simple model is better.
-func showSimpler(out io.Writer, r experiment.Result) {
+func showSimpler(out io.Writer, r result.Result) {
 	if r.Simpler != "" {
 		printf(out, "note: %s\n", r.Simpler)
 	}
 }
 
 // showFiles prints the written files and the tracking address of the run.
-func showFiles(out io.Writer, r experiment.Result) {
+func showFiles(out io.Writer, r result.Result) {
 	printf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
 }
 
 // showFound prints the sizes of clusters and the shares of anomalies.
-func showFound(out io.Writer, r experiment.Result) {
+func showFound(out io.Writer, r result.Result) {
 	if c := r.Clusters; c != nil {
 		fmt.Fprintln(out)
 		t := columns(out)
@@ -275,7 +275,7 @@ func showUncertainty(out io.Writer, s result.Uncertainty) {
 }
 
 // showThreshold prints the decision threshold, if there is one.
-func showThreshold(out io.Writer, r experiment.Result) {
+func showThreshold(out io.Writer, r result.Result) {
 	if r.Threshold != nil {
 		printf(out, "\nthreshold %s\n", cutoff(*r.Threshold))
 	}
@@ -352,7 +352,7 @@ func showDrift(out io.Writer, d profile.Drift) {
 
 // showTestDrift prints the inputs whose distribution in the test rows differs from that of the
 // training rows.
-func showTestDrift(out io.Writer, r experiment.Result) {
+func showTestDrift(out io.Writer, r result.Result) {
 	if r.Drift != nil && len(r.Drift.Drifted()) > 0 {
 		fmt.Fprintln(out, "\ntest rows:")
 		showDrift(out, *r.Drift)

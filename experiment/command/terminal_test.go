@@ -38,7 +38,7 @@ func TestNamesShowInvisible(t *testing.T) {
 	const name = "a\nwritten: x\tb\u2028c\u200bd\u00ade\u3164é 👩"
 	const shown = `a\nwritten: x\tb\u2028c\u200bd\u00ade\u3164é 👩`
 	params := map[string]any{"columns": []string{name}}
-	r := experiment.Result{Name: name, Train: map[string]float64{"r2": 1}, Positive: name,
+	r := result.Result{Name: name, Train: map[string]float64{"r2": 1}, Positive: name,
 		Findings: result.Findings{PerClass: []result.Class{{Name: name}}},
 		Search:   &result.Search{Candidates: 1, Best: result.Candidate{Params: params}}}
 	m := experiment.Model{Name: name, Classes: []string{name}, Columns: []experiment.Column{{Name: name}}}

@@ -17,9 +17,9 @@ const (
 	minSummaryRows      = 10
 )
 
-// NewExplanation returns the page of an explanation of rows: a summary and dependence plots for each output, and a
+// newExplanation returns the page of an explanation of rows: a summary and dependence plots for each output, and a
 // waterfall for each row. The output is deterministic.
-func NewExplanation(e result.Explanation) (Page, error) {
+func newExplanation(e result.Explanation) (Page, error) {
 	n := 0
 	if len(e.Outputs) > 0 {
 		n = len(e.Outputs[0].Values)

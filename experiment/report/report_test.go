@@ -120,7 +120,7 @@ func explained(name string) inspection.ShapleyValues {
 func TestExplanation(t *testing.T) {
 	e := result.Explanation{Name: "iris <&>", BackgroundFrom: "train.csv", ShapleyValues: explained("a <&>"),
 		Partners: [][]int{{1, 0}, {1, -1}, {-1, -1}}}
-	page, err := NewExplanation(e)
+	page, err := newExplanation(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestExplanation(t *testing.T) {
 		}
 	}
 	e.ShapleyValues, e.Partners = inspection.ShapleyValues{}, nil
-	if page, err = NewExplanation(e); err != nil || strings.Contains(page.String(), "inputs-0") {
+	if page, err = newExplanation(e); err != nil || strings.Contains(page.String(), "inputs-0") {
 		t.Errorf("without rows: %v", err)
 	}
 }

@@ -3,8 +3,7 @@ package shardfit
 import (
 	"io"
 
-	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -29,11 +28,8 @@ type Outcome struct {
 	Again  []string // columns to treat as categorical when pass 0 is repeated
 
 	// Result is the result of a search; its files are in output.dir.
-	Result   *experiment.Result
+	Result   *result.Result
 	Next     *State           // input of the next pass; nil after the last
 	Model    *modelfile.Model // final model; nil before the last pass
 	Warnings []string
 }
-
-// FieldErrors lists the errors of an experiment.
-type FieldErrors = param.FieldErrors

@@ -108,13 +108,13 @@ func checkRows(ctx context.Context, s *State) error {
 // the rows does not show whether a numeric target contains classes.
 func checkTask(s *State, schema datasets.Schema) error {
 	if s.spec.Task() == datasets.MultiLabel {
-		return FieldErrors{s.spec.Locate("data.task", param.FieldError{
+		return param.FieldErrors{s.spec.Locate("data.task", param.FieldError{
 			Problem: "must be another task than multilabel in a sharded fit; use bochner run"})}
 	}
 	if s.spec.Task() != datasets.AnyTask || len(schema.Targets) == 0 || len(schema.Classes()) > 0 {
 		return nil
 	}
-	return FieldErrors{s.spec.Locate("data.task", param.FieldError{
+	return param.FieldErrors{s.spec.Locate("data.task", param.FieldError{
 		Problem: "required by a sharded fit: the target " + schema.Targets[0].Name + " is numeric",
 		Hint:    "--set data.task=regression, or classification for numeric class labels",
 	})}

@@ -53,7 +53,7 @@ func Parse(file string, text []byte, overrides ...config.Override) (config.Spec,
 }
 
 // fieldErrors returns the settings that a sharded fit does not support.
-func fieldErrors(s config.Spec) (errs FieldErrors) {
+func fieldErrors(s config.Spec) (errs param.FieldErrors) {
 	add := func(path string, f param.FieldError) { errs = append(errs, s.Locate(path, f)) }
 	if s.Data.Dataset != "" {
 		add("data.dataset", param.FieldError{Problem: "a sharded fit requires files", Hint: "use bochner run"})
@@ -110,7 +110,7 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 		}
 	}
 	if spec.Data.SQL.Given() && o.Data == "" {
-		return nil, FieldErrors{spec.Locate("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded",
+		return nil, param.FieldErrors{spec.Locate("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded",
 			Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
 	}
 	if s.pass == 0 {

@@ -137,9 +137,9 @@ func (s *State) Digest() (string, error) {
 // ErrNoState reports a model file, or another file of this format, that is not a state.
 var ErrNoState = errors.New("must be a state of a sharded fit")
 
-// ErrOtherVersion reports a state of another program version. All steps of a fit must use the same
+// errOtherVersion reports a state of another program version. All steps of a fit must use the same
 // version.
-var ErrOtherVersion = errors.New("the state is of another version of bochner")
+var errOtherVersion = errors.New("the state is of another version of bochner")
 
 // damaged is a [model.ErrDamaged] of a state file, with the reason.
 type damaged string
@@ -150,8 +150,8 @@ func (e damaged) Error() string {
 
 func (damaged) Unwrap() error { return model.ErrDamaged }
 
-// Read reads a state of the given size in bytes. Errors wrap [model.ErrDamaged], [ErrNoState] or
-// [ErrOtherVersion].
+// Read reads a state of the given size in bytes. Errors wrap [model.ErrDamaged] or [ErrNoState], except for a state of
+// another version.
 func Read(r io.ReaderAt, size int64) (*State, error) {
 	header, a, err := archive.Read(r, size)
 	switch {
@@ -164,7 +164,7 @@ func Read(r io.ReaderAt, size int64) (*State, error) {
 		return nil, fmt.Errorf("shardfit: %w", ErrNoState)
 	}
 	if by, own := header.Versions["bochner"], versions()["bochner"]; by != own {
-		return nil, fmt.Errorf("shardfit: %w: must be %[3]s, got %[2]s; restart the fit or use that version", ErrOtherVersion,
+		return nil, fmt.Errorf("shardfit: %w: must be %[3]s, got %[2]s; restart the fit or use that version", errOtherVersion,
 			cmp.Or(by, "an earlier one"), own)
 	}
 	d := config.Decode("spec.yaml", []byte(header.Spec))
@@ -323,7 +323,7 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 		if m.Err() != nil {
 			return
 		}
-		format, err := datasets.ParseFormat(formats[j])
+		format, err := datasets.Format{}.Parse(formats[j])
 		if m.Require(err == nil, "a column of no format"); m.Err() != nil {
 			return
 		}

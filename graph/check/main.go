@@ -142,7 +142,7 @@ func (c oneCase) write(dir string, g *graph.Graph) error {
 	metadata := graph.Metadata{Name: c.name, Task: c.kind}
 	for _, precision := range []string{"float32", "float64", "float32-only"} {
 		err := put(filepath.Join(dir, c.name+"."+precision+".onnx"), func(w io.Writer) error {
-			_, err := onnx.Write(w, g, onnx.Options{Metadata: metadata, Precision: precision, Opset: opsets[c.name]})
+			_, err := onnx.Options{Metadata: metadata, Precision: precision, Opset: opsets[c.name]}.Write(w, g)
 			return err
 		})
 		if err != nil {
@@ -150,14 +150,14 @@ func (c oneCase) write(dir string, g *graph.Graph) error {
 		}
 	}
 	err := put(filepath.Join(dir, c.name+".py"), func(w io.Writer) error {
-		_, err := python.Write(w, g, python.Options{Metadata: metadata})
+		_, err := python.Options{Metadata: metadata}.Write(w, g)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return put(filepath.Join(dir, "go", c.name, "model.go"), func(w io.Writer) error {
-		_, err := golang.Write(w, g, golang.Options{Metadata: metadata, Package: "model"})
+		_, err := golang.Options{Metadata: metadata, Package: "model"}.Write(w, g)
 		return err
 	})
 }

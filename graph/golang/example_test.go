@@ -12,11 +12,11 @@ import (
 )
 
 // The source has a struct with a field for each column.
-func ExampleWrite() {
+func ExampleOptions_Write() {
 	g := graph.New([]graph.Input{{Name: "area"}})
 	g.Output("rent", g.Affine(g.Input(), g.Matrix(mat.NewDense(1, 1, []float64{12.5})), g.Row([]float64{100})))
 	var source bytes.Buffer
-	if _, err := golang.Write(&source, g, golang.Options{Package: "rent"}); err != nil {
+	if _, err := (golang.Options{Package: "rent"}).Write(&source, g); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -3,7 +3,7 @@
 //
 //	g, err := model.Graph()
 //	…
-//	err = golang.Write(w, g, golang.Options{Package: "rent"})
+//	err = golang.Options{Package: "rent"}.Write(w, g)
 //
 // The file declares a struct Row with a field for each column, a struct Prediction with a field for
 // each output, and the function Predict from Row to Prediction. Predict computes in float64, in the
@@ -61,7 +61,7 @@ func (o Options) Name() string {
 }
 
 // Write writes the graph as gofmt-formatted Go, and returns its description.
-func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
+func (o Options) Write(w io.Writer, g *graph.Graph) (graph.Artifact, error) {
 	if err := o.Check(); err != nil {
 		return graph.Artifact{}, err
 	}

@@ -188,7 +188,7 @@ func TestPredictionsMatchSimplifiedGraphExactly(t *testing.T) {
 		if name == "embedded" {
 			o.Data = "numbers of it.bin"
 		}
-		written, err := golang.Write(&text, g, o)
+		written, err := o.Write(&text, g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,8 +231,8 @@ func TestNamesHaveNoControlCharacters(t *testing.T) {
 	g.SetClasses([]string{odd, "yes"})
 	g.Output("label", g.Less(g.Scalar(0), g.Columns(g.Input(), []int{0})))
 	var b bytes.Buffer
-	if _, err := golang.Write(&b, g, golang.Options{Metadata: graph.Metadata{Name: odd,
-		Task: "classification"}}); err != nil {
+	if _, err := (golang.Options{Metadata: graph.Metadata{Name: odd,
+		Task: "classification"}}).Write(&b, g); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := format.Source(b.Bytes()); err != nil || strings.ContainsAny(b.String(), "\ufeff\u202e\u2066") {

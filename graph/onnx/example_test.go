@@ -11,11 +11,11 @@ import (
 )
 
 // A model for ONNX Runtime, whose input is the matrix X.
-func ExampleWrite() {
+func ExampleOptions_Write() {
 	g := graph.New([]graph.Input{{Name: "area"}, {Name: "rooms"}})
 	g.Output("variable", g.Affine(g.Input(), g.Matrix(mat.NewDense(2, 1, []float64{12, 50})), g.Row([]float64{100})))
 	var file bytes.Buffer
-	written, err := onnx.Write(&file, g, onnx.Options{Precision: "float64"})
+	written, err := onnx.Options{Precision: "float64"}.Write(&file, g)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,7 +3,7 @@
 //
 //	g, err := model.Graph()
 //	…
-//	written, err := onnx.Write(w, g, onnx.Options{Precision: "float64"})
+//	written, err := onnx.Options{Precision: "float64"}.Write(w, g)
 //
 // If all columns are numeric, the model has one input X, with all columns. If some are categorical,
 // or with [Options].Columns, each column is a separate input with the name of the column: a string
@@ -83,7 +83,7 @@ func (o Options) Whole() Options {
 const maxFileBytes = math.MaxInt32
 
 // Write writes the graph as ONNX, and returns its description.
-func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
+func (o Options) Write(w io.Writer, g *graph.Graph) (graph.Artifact, error) {
 	return write(w, g, o, maxFileBytes)
 }
 

@@ -76,7 +76,7 @@ func classifier(classes ...string) *graph.Graph {
 func written(t *testing.T, g *graph.Graph, o Options) ([]byte, graph.Artifact) {
 	t.Helper()
 	var b bytes.Buffer
-	got, err := Write(&b, g, o)
+	got, err := o.Write(&b, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,14 +190,14 @@ func TestErrors(t *testing.T) {
 			"none": {graph.New(make([]graph.Input, 1)), Options{}},
 	} {
 		var b bytes.Buffer
-		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.o.Write(&b, c.g); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if b.Len() > 0 {
 			t.Errorf("%s: %d bytes written", want, b.Len())
 		}
 	}
-	if _, err := Write(&bytes.Buffer{}, large, Options{Precision: "float64"}); err != nil {
+	if _, err := (Options{Precision: "float64"}).Write(&bytes.Buffer{}, large); err != nil {
 		t.Error(err)
 	}
 }

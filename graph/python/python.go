@@ -2,7 +2,7 @@
 //
 //	g, err := model.Graph()
 //	…
-//	written, err := python.Write(w, g, python.Options{})
+//	written, err := python.Options{}.Write(w, g)
 //
 // The module has predict(rows); predict_proba(rows) for models with probabilities;
 // decision_function(rows) for class scores; and outputs(rows), all outputs by name. Rows are a list
@@ -41,7 +41,7 @@ type Options struct {
 var rows string
 
 // Write writes the graph as Python, and returns its description.
-func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
+func (o Options) Write(w io.Writer, g *graph.Graph) (graph.Artifact, error) {
 	if err := g.Check(); err != nil {
 		return graph.Artifact{}, err
 	}

@@ -32,8 +32,8 @@ func classifier() *graph.Graph {
 func module(t *testing.T, g *graph.Graph) string {
 	t.Helper()
 	var b bytes.Buffer
-	got, err := python.Write(&b, g, python.Options{Metadata: graph.Metadata{Name: "a \"name\"", Task: "classification",
-		Version: "v1"}})
+	got, err := python.Options{Metadata: graph.Metadata{Name: "a \"name\"", Task: "classification",
+		Version: "v1"}}.Write(&b, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestPythonImportsModule(t *testing.T) {
 }
 
 func TestGraphWithoutOutputs(t *testing.T) {
-	if _, err := python.Write(&bytes.Buffer{}, graph.New(make([]graph.Input, 1)), python.Options{}); err == nil ||
+	if _, err := (python.Options{}).Write(&bytes.Buffer{}, graph.New(make([]graph.Input, 1))); err == nil ||
 		!strings.Contains(err.Error(), "graph: must have at least 1 output, got none") {
 		t.Error(err)
 	}
@@ -104,7 +104,7 @@ func TestMatricesInFile(t *testing.T) {
 	g := graph.New(make([]graph.Input, 3))
 	g.Output("values", g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 4, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))))
 	var b bytes.Buffer
-	written, err := python.Write(&b, g, python.Options{Data: "m.bin"})
+	written, err := python.Options{Data: "m.bin"}.Write(&b, g)
 	if err != nil || len(written.Data) != 8*12 || binary.LittleEndian.Uint64(written.Data[8:]) != math.Float64bits(2) {
 		t.Errorf("%v, data %v", err, written.Data)
 	}

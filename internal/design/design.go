@@ -184,7 +184,7 @@ func copyBlock(block datasets.Set) datasets.Set {
 
 // concat returns all blocks as rows in memory.
 func (r *Rows) concat(blocks []datasets.Set) (*Rows, error) {
-	set, err := datasets.Concat(blocks...)
+	set, err := datasets.Set{}.Append(blocks...)
 	if err != nil {
 		return nil, err
 	}

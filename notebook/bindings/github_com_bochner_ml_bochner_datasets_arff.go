@@ -12,12 +12,8 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/arff"] = imports.Package{
-		Name: "arff",
-		Binds: map[string]reflect.Value{
-			"Open":     reflect.ValueOf(arff.Open),
-			"Read":     reflect.ValueOf(arff.Read),
-			"ReadFile": reflect.ValueOf(arff.ReadFile),
-		},
+		Name:  "arff",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*arff.Options)(nil)).Elem(),
 		},

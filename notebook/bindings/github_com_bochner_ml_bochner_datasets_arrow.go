@@ -12,14 +12,8 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/arrow"] = imports.Package{
-		Name: "arrow",
-		Binds: map[string]reflect.Value{
-			"Open":        reflect.ValueOf(arrow.Open),
-			"OpenRecords": reflect.ValueOf(arrow.OpenRecords),
-			"Read":        reflect.ValueOf(arrow.Read),
-			"ReadFile":    reflect.ValueOf(arrow.ReadFile),
-			"ReadRecords": reflect.ValueOf(arrow.ReadRecords),
-		},
+		Name:  "arrow",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*arrow.Options)(nil)).Elem(),
 		},

@@ -15,10 +15,6 @@ func init() {
 		Name: "csv",
 		Binds: map[string]reflect.Value{
 			"ErrEncoding": reflect.ValueOf(&csv.ErrEncoding).Elem(),
-			"Open":        reflect.ValueOf(csv.Open),
-			"Read":        reflect.ValueOf(csv.Read),
-			"ReadFile":    reflect.ValueOf(csv.ReadFile),
-			"Scan":        reflect.ValueOf(csv.Scan),
 			"Write":       reflect.ValueOf(csv.Write),
 		},
 		Types: map[string]reflect.Type{

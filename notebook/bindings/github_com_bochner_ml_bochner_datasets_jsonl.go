@@ -12,12 +12,8 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/jsonl"] = imports.Package{
-		Name: "jsonl",
-		Binds: map[string]reflect.Value{
-			"Open":     reflect.ValueOf(jsonl.Open),
-			"Read":     reflect.ValueOf(jsonl.Read),
-			"ReadFile": reflect.ValueOf(jsonl.ReadFile),
-		},
+		Name:  "jsonl",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*jsonl.Options)(nil)).Elem(),
 		},

@@ -12,12 +12,8 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/npy"] = imports.Package{
-		Name: "npy",
-		Binds: map[string]reflect.Value{
-			"Open":     reflect.ValueOf(npy.Open),
-			"Read":     reflect.ValueOf(npy.Read),
-			"ReadFile": reflect.ValueOf(npy.ReadFile),
-		},
+		Name:  "npy",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*npy.Options)(nil)).Elem(),
 		},

@@ -12,12 +12,8 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/parquet"] = imports.Package{
-		Name: "parquet",
-		Binds: map[string]reflect.Value{
-			"Open":     reflect.ValueOf(parquet.Open),
-			"Read":     reflect.ValueOf(parquet.Read),
-			"ReadFile": reflect.ValueOf(parquet.ReadFile),
-		},
+		Name:  "parquet",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*parquet.Options)(nil)).Elem(),
 		},

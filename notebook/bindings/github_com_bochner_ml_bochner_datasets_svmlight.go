@@ -12,13 +12,8 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/svmlight"] = imports.Package{
-		Name: "svmlight",
-		Binds: map[string]reflect.Value{
-			"Open":     reflect.ValueOf(svmlight.Open),
-			"Read":     reflect.ValueOf(svmlight.Read),
-			"ReadFile": reflect.ValueOf(svmlight.ReadFile),
-			"Write":    reflect.ValueOf(svmlight.Write),
-		},
+		Name:  "svmlight",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*svmlight.Options)(nil)).Elem(),
 		},

@@ -14,12 +14,11 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/synthetic"] = imports.Package{
 		Name: "synthetic",
 		Binds: map[string]reflect.Value{
-			"Blobs":        reflect.ValueOf(synthetic.Blobs),
-			"Checkerboard": reflect.ValueOf(synthetic.Checkerboard),
-			"Circles":      reflect.ValueOf(synthetic.Circles),
-			"Friedman1":    reflect.ValueOf(synthetic.Friedman1),
-			"Moons":        reflect.ValueOf(synthetic.Moons),
-			"SCurve":       reflect.ValueOf(synthetic.SCurve),
+			"Blobs":     reflect.ValueOf(synthetic.Blobs),
+			"Circles":   reflect.ValueOf(synthetic.Circles),
+			"Friedman1": reflect.ValueOf(synthetic.Friedman1),
+			"Moons":     reflect.ValueOf(synthetic.Moons),
+			"SCurve":    reflect.ValueOf(synthetic.SCurve),
 		},
 		Types:    map[string]reflect.Type{},
 		Proxies:  map[string]reflect.Type{},

@@ -17,8 +17,7 @@ func init() {
 			"NewOneClass": reflect.ValueOf(anomaly.NewOneClass),
 		},
 		Types: map[string]reflect.Type{
-			"FittedOneClass": reflect.TypeOf((*anomaly.FittedOneClass)(nil)).Elem(),
-			"OneClass":       reflect.TypeOf((*anomaly.OneClass)(nil)).Elem(),
+			"OneClass": reflect.TypeOf((*anomaly.OneClass)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},

@@ -18,10 +18,9 @@ func init() {
 			"NewSpectral": reflect.ValueOf(cluster.NewSpectral),
 		},
 		Types: map[string]reflect.Type{
-			"FittedKMeans":   reflect.TypeOf((*cluster.FittedKMeans)(nil)).Elem(),
-			"FittedSpectral": reflect.TypeOf((*cluster.FittedSpectral)(nil)).Elem(),
-			"KMeans":         reflect.TypeOf((*cluster.KMeans)(nil)).Elem(),
-			"Spectral":       reflect.TypeOf((*cluster.Spectral)(nil)).Elem(),
+			"FittedKMeans": reflect.TypeOf((*cluster.FittedKMeans)(nil)).Elem(),
+			"KMeans":       reflect.TypeOf((*cluster.KMeans)(nil)).Elem(),
+			"Spectral":     reflect.TypeOf((*cluster.Spectral)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},

@@ -14,10 +14,10 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/experiment/report"] = imports.Package{
 		Name: "report",
 		Binds: map[string]reflect.Value{
-			"New":            reflect.ValueOf(report.New),
-			"NewComparison":  reflect.ValueOf(report.NewComparison),
-			"NewExplanation": reflect.ValueOf(report.NewExplanation),
-			"Pictures":       reflect.ValueOf(report.Pictures),
+			"New":              reflect.ValueOf(report.New),
+			"NewComparison":    reflect.ValueOf(report.NewComparison),
+			"Pictures":         reflect.ValueOf(report.Pictures),
+			"WriteExplanation": reflect.ValueOf(report.WriteExplanation),
 		},
 		Types: map[string]reflect.Type{
 			"Page":    reflect.TypeOf((*report.Page)(nil)).Elem(),

@@ -14,7 +14,6 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/golearn"] = imports.Package{
 		Name: "golearn",
 		Binds: map[string]reflect.Value{
-			"ErrNotFitted":  reflect.ValueOf(&golearn.ErrNotFitted).Elem(),
 			"FromGrid":      reflect.ValueOf(golearn.FromGrid),
 			"NewClassifier": reflect.ValueOf(golearn.NewClassifier),
 			"NewFilter":     reflect.ValueOf(golearn.NewFilter),

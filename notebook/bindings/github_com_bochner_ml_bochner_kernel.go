@@ -20,7 +20,6 @@ func init() {
 			"Chi2":               reflect.ValueOf(kernel.Chi2),
 			"Cosine":             reflect.ValueOf(kernel.Cosine),
 			"Custom":             reflect.ValueOf(kernel.Custom),
-			"EffectiveDimension": reflect.ValueOf(kernel.EffectiveDimension),
 			"Exponential":        reflect.ValueOf(kernel.Exponential),
 			"FixedGamma":         reflect.ValueOf(kernel.FixedGamma),
 			"GammaMedian":        reflect.ValueOf(kernel.GammaMedian),

@@ -15,7 +15,6 @@ func init() {
 		Name: "matrices",
 		Binds: map[string]reflect.Value{
 			"CSRFromDense": reflect.ValueOf(matrices.CSRFromDense),
-			"ConcatCSR":    reflect.ValueOf(matrices.ConcatCSR),
 			"CopyDense32":  reflect.ValueOf(matrices.CopyDense32),
 			"NewCSR":       reflect.ValueOf(matrices.NewCSR),
 			"NewDense32":   reflect.ValueOf(matrices.NewDense32),

@@ -18,12 +18,9 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/transformer"] = imports.Package{
 		Name: "transformer",
 		Binds: map[string]reflect.Value{
-			"AllComponents":       reflect.ValueOf(transformer.AllComponents),
-			"AutoSmooth":          reflect.ValueOf(transformer.AutoSmooth),
 			"NewARD":              reflect.ValueOf(transformer.NewARD),
 			"NewAdditiveChi2":     reflect.ValueOf(transformer.NewAdditiveChi2),
 			"NewBinning":          reflect.ValueOf(transformer.NewBinning),
-			"NewDense":            reflect.ValueOf(transformer.NewDense),
 			"NewHash":             reflect.ValueOf(transformer.NewHash),
 			"NewImpute":           reflect.ValueOf(transformer.NewImpute),
 			"NewMinMax":           reflect.ValueOf(transformer.NewMinMax),
@@ -55,7 +52,6 @@ func init() {
 			"Family":                reflect.TypeOf((*transformer.Family)(nil)).Elem(),
 			"FamilyFitter":          reflect.TypeOf((*transformer.FamilyFitter)(nil)).Elem(),
 			"FamilyMember":          reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
-			"FittedARD":             reflect.TypeOf((*transformer.FittedARD)(nil)).Elem(),
 			"FittedBinning":         reflect.TypeOf((*transformer.FittedBinning)(nil)).Elem(),
 			"FittedNystroem":        reflect.TypeOf((*transformer.FittedNystroem)(nil)).Elem(),
 			"FittedPCA":             reflect.TypeOf((*transformer.FittedPCA)(nil)).Elem(),
@@ -102,10 +98,7 @@ func init() {
 			"Transformer":         reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
 			"TwoStageFitter":      reflect.TypeOf((*proxy_transformer_TwoStageFitter)(nil)).Elem(),
 		},
-		Untypeds: map[string]string{
-			"AllComponents": "int:-1",
-			"AutoSmooth":    "int:-1",
-		},
+		Untypeds: map[string]string{},
 	}
 }
 

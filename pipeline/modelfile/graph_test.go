@@ -144,7 +144,7 @@ func TestGraphPredictions(t *testing.T) {
 	graphed(t, encoded(estimator.NewSVM()), train, other, 1e-12)
 	graphed(t, encoded(estimator.NewRidge()), samples.Amounts(train), other, 1e-12)
 
-	union := pipeline.NewUnion(samples.Fourier(20), transformer.NewDense())
+	union := pipeline.NewUnion(samples.Fourier(20), transformer.Dense{})
 	union.Weights = []float64{0.3, 0.7}
 	graphed(t, encoded(estimator.NewRidge(), union), samples.Amounts(train), other, 1e-12)
 

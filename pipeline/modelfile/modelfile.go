@@ -302,7 +302,7 @@ func columnsIn(columns []archive.Column) ([]datasets.Column, error) {
 		if ok != (c.EncodedFrom != "") {
 			return nil, fmt.Errorf("column %q is encoded from %q of kind %q", c.Name, c.EncodedFrom, c.EncodedKind)
 		}
-		format, err := datasets.ParseFormat(c.Format)
+		format, err := datasets.Format{}.Parse(c.Format)
 		if err != nil || format != (datasets.Format{}) && format.Kind() != kind {
 			return nil, fmt.Errorf("column %q is of format %q", c.Name, c.Format)
 		}

@@ -487,35 +487,38 @@ func FuzzDecode(f *testing.F) {
 // TestComplexities checks the complexity declared by parameters, for searches that prefer simpler
 // models.
 func TestComplexities(t *testing.T) {
+	moreUnits, fewerUnits := param.Complexity{Order: 1}, param.Complexity{Order: 1, Simpler: true}
+	morePenalty, lessPenalty := param.Complexity{Order: 2, Simpler: true}, param.Complexity{Order: 2}
+	rougher := param.Complexity{Order: 3}
 	want := map[string]param.Complexity{
-		"onehot.min_count": param.FewerUnits, "binning.min_count": param.FewerUnits,
-		"pca.components": param.MoreUnits, "binning.grids": param.MoreUnits, "nystroem.landmarks": param.MoreUnits,
-		"rff.features": param.MoreUnits, "softmax_features.features": param.MoreUnits, "ard.features": param.MoreUnits,
-		"rfm.features": param.MoreUnits, "gaussian_process.features": param.MoreUnits,
-		"rff_network.features": param.MoreUnits, "rff_network.layers": param.MoreUnits,
-		"kmeans.clusters": param.MoreUnits, "spectral.clusters": param.MoreUnits,
-		"rff.gamma": param.Rougher, "binning.gamma": param.Rougher, "nystroem.gamma": param.Rougher,
-		"softmax_features.gamma": param.Rougher, "kernel_ridge.gamma": param.Rougher,
-		"kernel_ridge_classifier.gamma": param.Rougher, "gaussian_process.gamma": param.Rougher,
-		"rff_network.gamma": param.Rougher, "kernel_svm.gamma": param.Rougher, "kernel_svr.gamma": param.Rougher,
-		"ridge.alpha": param.MorePenalty, "ridge_classifier.alpha": param.MorePenalty,
-		"kernel_ridge.alpha":            param.MorePenalty,
-		"kernel_ridge_classifier.alpha": param.MorePenalty, "rff_network.alpha": param.MorePenalty,
-		"sgd_classifier.alpha": param.MorePenalty, "sgd_regressor.alpha": param.MorePenalty,
-		"poisson.alpha": param.MorePenalty, "gamma_regression.alpha": param.MorePenalty, "tweedie.alpha": param.MorePenalty,
-		"quantile_regression.alpha": param.MorePenalty, "huber.alpha": param.MorePenalty,
-		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty,
-		"target_encode.smooth": param.MorePenalty, "hash.features": param.MoreUnits,
-		"tfidf.min_count":            param.FewerUnits,
-		"polynomial_sketch.features": param.MoreUnits, "skewed_chi2.features": param.MoreUnits,
-		"kernel_svr.epsilon": param.MorePenalty, "kernel_svm.C": param.LessPenalty, "kernel_svr.C": param.LessPenalty,
-		"logistic.C": param.LessPenalty, "svm.C": param.LessPenalty, "svr.C": param.LessPenalty,
-		"lasso.alpha": param.MorePenalty, "elastic_net.alpha": param.MorePenalty,
+		"onehot.min_count": fewerUnits, "binning.min_count": fewerUnits,
+		"pca.components": moreUnits, "binning.grids": moreUnits, "nystroem.landmarks": moreUnits,
+		"rff.features": moreUnits, "softmax_features.features": moreUnits, "ard.features": moreUnits,
+		"rfm.features": moreUnits, "gaussian_process.features": moreUnits,
+		"rff_network.features": moreUnits, "rff_network.layers": moreUnits,
+		"kmeans.clusters": moreUnits, "spectral.clusters": moreUnits,
+		"rff.gamma": rougher, "binning.gamma": rougher, "nystroem.gamma": rougher,
+		"softmax_features.gamma": rougher, "kernel_ridge.gamma": rougher,
+		"kernel_ridge_classifier.gamma": rougher, "gaussian_process.gamma": rougher,
+		"rff_network.gamma": rougher, "kernel_svm.gamma": rougher, "kernel_svr.gamma": rougher,
+		"ridge.alpha": morePenalty, "ridge_classifier.alpha": morePenalty,
+		"kernel_ridge.alpha":            morePenalty,
+		"kernel_ridge_classifier.alpha": morePenalty, "rff_network.alpha": morePenalty,
+		"sgd_classifier.alpha": morePenalty, "sgd_regressor.alpha": morePenalty,
+		"poisson.alpha": morePenalty, "gamma_regression.alpha": morePenalty, "tweedie.alpha": morePenalty,
+		"quantile_regression.alpha": morePenalty, "huber.alpha": morePenalty,
+		"gaussian_process.noise": morePenalty, "svr.epsilon": morePenalty,
+		"target_encode.smooth": morePenalty, "hash.features": moreUnits,
+		"tfidf.min_count":            fewerUnits,
+		"polynomial_sketch.features": moreUnits, "skewed_chi2.features": moreUnits,
+		"kernel_svr.epsilon": morePenalty, "kernel_svm.C": lessPenalty, "kernel_svr.C": lessPenalty,
+		"logistic.C": lessPenalty, "svm.C": lessPenalty, "svr.C": lessPenalty,
+		"lasso.alpha": morePenalty, "elastic_net.alpha": morePenalty,
 	}
 	got := map[string]param.Complexity{}
 	for _, e := range pipeline.Registered() {
 		for _, p := range specs.Own(e.New()) {
-			if p.Complexity != 0 {
+			if p.Complexity.Order != 0 {
 				got[e.Name+"."+p.Name] = p.Complexity
 			}
 		}

@@ -32,8 +32,8 @@ func machine(grids int) pipeline.Pipeline {
 
 // covers draws error and time of the fit against the number of rows, and against P.
 func covers(ctx context.Context, path, out string) error {
-	all, err := csv.ReadFile(ctx, path, csv.Options{NoHeader: true,
-		Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"2"}, Task: datasets.Classification}})
+	all, err := csv.Options{NoHeader: true,
+		Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"2"}, Task: datasets.Classification}}.ReadFile(ctx, path)
 	if err != nil {
 		return err
 	}

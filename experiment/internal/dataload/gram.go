@@ -32,7 +32,7 @@ func GramFiles(ctx context.Context, spec config.Spec) (train, test datasets.Sour
 		if part.file == "" {
 			continue
 		}
-		source, err := npy.Open(ctx, part.file, npy.Options{FS: spec.Data.FS})
+		source, err := npy.Options{FS: spec.Data.FS}.Open(ctx, part.file)
 		if err != nil {
 			errs = append(errs, FieldErrors(spec, part.path, files.Tell(err))...)
 			continue

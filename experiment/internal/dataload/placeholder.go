@@ -14,7 +14,7 @@ import (
 // groups if required, or if the source does not declare its number of rows.
 func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.Set, error) {
 	n, d := source.Dims()
-	texts := datasets.NewDocuments(ctx, source)
+	texts := datasets.Shape{}.WithDocuments(ctx, source).Documents
 	out := datasets.Set{Schema: source.Schema(), X: blank(n, d, texts)}
 	if n >= 0 && !want {
 		return out, nil

@@ -52,7 +52,7 @@ func (p *Parts) Rejoined(ctx context.Context) (datasets.Set, error) {
 	if err != nil {
 		return test, err
 	}
-	both, err := datasets.Concat(train, test)
+	both, err := train.Append(test)
 	if err != nil {
 		return both, err
 	}

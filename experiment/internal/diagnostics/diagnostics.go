@@ -59,7 +59,7 @@ func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema
 // classification adds the diagnostics of a classifier.
 func classification(f *result.Findings, output metrics.Input, classes []string) error {
 	output.Classes = len(classes)
-	counted, err := metrics.NewConfusionMatrix(output, classes)
+	counted, err := output.Confusion(classes)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func classification(f *result.Findings, output metrics.Input, classes []string) 
 
 // labels adds the diagnostics of several labels per row.
 func labels(f *result.Findings, output metrics.Input, names []string) error {
-	report, err := metrics.LabelReport(output, names)
+	report, err := output.LabelReport(names)
 	if err != nil {
 		return err
 	}
@@ -130,14 +130,14 @@ func mostFrequent(list []result.Class) []int {
 // curves adds the curves of a class, if the model has scores and the rows contain positives and
 // negatives.
 func curves(f *result.Findings, output metrics.Input, class int, name string) {
-	if roc, err := metrics.ROCCurve(output, class); err == nil {
+	if roc, err := output.ROC(class); err == nil {
 		c := result.Curve{Class: name, Area: roc.Area()}
 		for _, k := range alongside(roc.FPR, roc.TPR) {
 			c.X, c.Y = append(c.X, roc.FPR[k]), append(c.Y, roc.TPR[k])
 		}
 		f.ROC = append(f.ROC, c)
 	}
-	if pr, err := metrics.PrecisionRecallCurve(output, class); err == nil {
+	if pr, err := output.PrecisionRecall(class); err == nil {
 		c := result.Curve{Class: name}
 		for k := 1; k < len(pr.Recall); k++ {
 			c.Area += (pr.Recall[k-1] - pr.Recall[k]) * pr.Precision[k-1]
@@ -150,7 +150,7 @@ func curves(f *result.Findings, output metrics.Input, class int, name string) {
 	if output.Probabilities == nil || output.Probabilities.IsEmpty() {
 		return
 	}
-	if cal, err := metrics.CalibrationCurve(output, class, bins); err == nil {
+	if cal, err := output.Calibration(class, bins); err == nil {
 		c := result.Calibration{Class: name, Predicted: cal.Predicted, Observed: cal.Observed, Rows: cal.Weight}
 		all := 0.0
 		for k, w := range cal.Weight {

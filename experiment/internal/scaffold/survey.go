@@ -107,7 +107,7 @@ func (s *survey) scan(ctx context.Context, paths []string, format string) error 
 			}
 			return err
 		}
-		err = csv.Scan(ctx, path, o, func(line int, fields [][]byte) error {
+		err = o.Scan(ctx, path, func(line int, fields [][]byte) error {
 			if order == nil {
 				if err := begin(fields); err != nil || header {
 					return err

@@ -81,7 +81,7 @@ func (s *Sample) Rows() mat.Matrix {
 		}
 	}
 	if len(parts) == len(s.rows) {
-		return matrices.ConcatCSR(parts)
+		return parts[0].Append(parts[1:]...)
 	}
 	_, d := s.rows[0].row.Dims()
 	out := mat.NewDense(len(s.rows), d, nil)

@@ -210,7 +210,7 @@ func (t *taker) draw(ctx context.Context, seed uint64) (datasets.Set, error) {
 	if len(parts) == 0 {
 		return datasets.Set{}, fmt.Errorf("%s: every weight is 0", t.Name)
 	}
-	all, err := datasets.Concat(parts...)
+	all, err := datasets.Set{}.Append(parts...)
 	if err != nil {
 		return datasets.Set{}, fmt.Errorf("%s: %w", t.Name, err)
 	}

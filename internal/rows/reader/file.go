@@ -117,17 +117,17 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 	}
 	switch format {
 	case "svmlight":
-		return svmlight.Open(ctx, list[0], svmlight.Options{
+		return svmlight.Options{
 			Width: f.SVMLight.Features, ZeroBased: f.SVMLight.ZeroBased,
 			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema, Unlabeled: roles.Unlabeled, FS: f.FS,
-		}, list[1:]...)
+		}.Open(ctx, list[0], list[1:]...)
 	case "arff":
-		return arff.Open(ctx, list[0], arff.Options{Roles: roles, FS: f.FS}, list[1:]...)
+		return arff.Options{Roles: roles, FS: f.FS}.Open(ctx, list[0], list[1:]...)
 	case "jsonl":
 		o := jsonl.Options{Roles: roles, FS: f.FS, Missing: f.CSVOptions(format, roles).Missing}
-		return jsonl.Open(ctx, list[0], o, list[1:]...)
+		return o.Open(ctx, list[0], list[1:]...)
 	case "npy", "npz":
-		return npy.Open(ctx, list[0], npy.Options{Roles: roles, FS: f.FS}, list[1:]...)
+		return npy.Options{Roles: roles, FS: f.FS}.Open(ctx, list[0], list[1:]...)
 	case "parquet", "arrow":
 		open, err := registered.Find(format)
 		if err != nil {
@@ -137,7 +137,7 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 	}
 	o := f.CSVOptions(format, roles)
 	o.Hold = f.KeepBytes
-	return csv.Open(ctx, list[0], o, list[1:]...)
+	return o.Open(ctx, list[0], list[1:]...)
 }
 
 // CSVOptions returns the CSV options for a file of the given format.

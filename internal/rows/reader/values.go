@@ -268,7 +268,7 @@ func (d *Dates) Get() any {
 // Constraint describes the values that Set accepts.
 func (d *Dates) Constraint() string {
 	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " +
-		strings.Join(datasets.DateParts(), ", ")
+		strings.Join(datasets.Date{}.AllParts(), ", ")
 }
 
 // Check looks for an order or a part that does not exist.
@@ -301,7 +301,7 @@ func parseKind(name string) (datasets.Kind, datasets.Format, error) {
 			return k, datasets.Format{}, nil
 		}
 	}
-	format, err := datasets.ParseFormat(name)
+	format, err := datasets.Format{}.Parse(name)
 	if err != nil || name == "" {
 		return datasets.Numeric, format, fmt.Errorf("kind must be numeric, categorical, text, name, number or labels, got %q",
 			name)

@@ -142,7 +142,7 @@ func (c *Coding) addDates(written map[string]datasets.Date) {
 	parts := map[string][]int{}
 	for j := range c.Width {
 		f := &c.Fields[j]
-		for _, part := range datasets.DateParts() {
+		for _, part := range (datasets.Date{}).AllParts() {
 			name, ok := strings.CutSuffix(f.Name, "_"+part)
 			if ok && name != "" && f.Kind == datasets.Numeric {
 				parts[name] = append(parts[name], j)

@@ -32,7 +32,7 @@ func flatOptions() csv.Options {
 
 func readFlats(t *testing.T) datasets.Set {
 	t.Helper()
-	set, err := csv.ReadFile(context.Background(), "flats.csv", flatOptions())
+	set, err := flatOptions().ReadFile(context.Background(), "flats.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestEncodeTextsAsRead(t *testing.T) {
 	o := flatOptions()
 	o.FS = fstest.MapFS{"more.csv": {Data: []byte(more)}}
 	o.Kinds, o.Target, o.Schema, o.Unlabeled = nil, nil, &learned.Schema, true
-	want, err := csv.ReadFile(context.Background(), "more.csv", o)
+	want, err := o.ReadFile(context.Background(), "more.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ var files = map[string][]string{
 	"experiment/shardfit": {
 		"shardfit", "fit_pass", "schema_pass", "inputs", "search", "options", "state", "profile_pass",
 	},
-	"experiment/report":  {"comparison", "explanation", "report", "sections", "figures", "page", "labels"},
+	"experiment/report":  {"comparison", "write_explanation", "explanation", "report", "sections", "figures", "page", "labels"},
 	"internal/codec/svg": {"bars", "grid", "swarm", "plot", "svg", "text_length", "name_value_table", "text", "ticks"},
 	"serve": {
 		"listen", "certificate", // connections

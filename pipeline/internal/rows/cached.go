@@ -74,7 +74,7 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 	if err != nil {
 		return nil, err
 	}
-	return matrices.ConcatCSR(blocks), nil
+	return blocks[0].Append(blocks[1:]...), nil
 }
 
 // Rows are cached sparse if at most 1/sparseRatio of the entries of a sample of rows are nonzero.
