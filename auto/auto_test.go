@@ -438,3 +438,32 @@ func TestWideTableTakesASelectingModel(t *testing.T) {
 		t.Errorf("chosen %s with %v", best.Recipe, best.Score)
 	}
 }
+
+// Of 2,000 columns of which two decide the class, a logistic regression that selects columns is chosen.
+func TestWideTableOfClassesTakesASelectingModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, p = 200, 2000
+	x, y := mat.NewDense(n, p, nil), make([]float64, n)
+	for i := range n {
+		for j := range p {
+			x.Set(i, j, rng.NormFloat64())
+		}
+		if 2*x.At(i, 7)-x.At(i, 1200)+0.1*rng.NormFloat64() > 0 {
+			y[i] = 1
+		}
+	}
+	data := datasets.Set{X: x, Y: y}
+	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	o := auto.NewOptions()
+	o.Budget, o.Candidates = 0, 12
+	o.Recipes = []string{"zscores linear ridge_classifier", "zscores linear sparse_logistic"}
+	result := fit(t, data, o)
+	best := map[string]float64{}
+	for _, e := range result.Leaderboard {
+		best[e.Recipe] = max(best[e.Recipe], e.Score)
+	}
+	ridge, sparse := best[o.Recipes[0]], best[o.Recipes[1]]
+	if result.Chosen.Recipe != o.Recipes[1] || sparse < 0.9 || ridge > 0.75 {
+		t.Errorf("chosen %s; sparse_logistic has %v, ridge_classifier %v", result.Chosen.Recipe, sparse, ridge)
+	}
+}

@@ -253,6 +253,8 @@ var heads = withVariants(
 		floor: -12, most: 24, loose: 1e-3, late: true},
 	head{name: "logistic", task: datasets.Classification, model: newPart("logistic"), penalty: "C", low: -8, high: 12,
 		floor: -16, most: 24, late: true, probabilities: true},
+	head{name: "sparse_logistic", task: datasets.Classification, model: newPart("logistic", "l1_ratio", 1.0),
+		penalty: "C", low: -8, high: 4, floor: -16, most: 12, probabilities: true, selects: true},
 	head{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8, floor: -16,
 		most: 20, late: true},
 )
@@ -375,6 +377,9 @@ func (r *sample) unitStep() int {
 
 // inUnits returns the head with penalties multiplied by the given number of steps.
 func (h head) inUnits(steps int) head {
+	if h.penalty != "alpha" { // classes have no unit
+		return h
+	}
 	h.low, h.high, h.floor, h.most = h.low+steps, h.high+steps, h.floor+steps, h.most+steps
 	return h
 }

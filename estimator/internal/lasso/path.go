@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/estimator/internal/solve"
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // Path solves for one penalty after another, each from the solution before.

@@ -124,6 +124,7 @@ CASES = {
     "numbers, robust": (make_pipeline(StandardScaler(), HuberRegressor(max_iter=1000)), numbers, amounts, numbers_unseen),
     "numbers, few weights": (make_pipeline(StandardScaler(), rff(50), LassoCV()), numbers[:500], amounts[:500], numbers_unseen),
     "numbers, a net": (make_pipeline(StandardScaler(), ElasticNet(alpha=0.1, l1_ratio=0.7)), numbers[:500], amounts[:500], numbers_unseen),
+    "numbers, classes by an L1 penalty": (make_pipeline(StandardScaler(), LogisticRegression(C=0.02, l1_ratio=1, solver="saga", max_iter=2000, random_state=0)), numbers[:500], y[:500], numbers_unseen),
     "numbers, a quantile": (make_pipeline(StandardScaler(), QuantileRegressor(quantile=0.8, alpha=0.01)), numbers[:500], amounts[:500], numbers_unseen),
     "numbers, three targets": (make_pipeline(RobustScaler(), PCA(3), LinearRegression()), numbers, np.c_[amounts, X["age"], np.log(amounts)], numbers_unseen),
     "numbers, three scaled targets": (TransformedTargetRegressor(make_pipeline(RobustScaler(), Ridge()), transformer=StandardScaler()), numbers, np.c_[amounts, X["age"], np.log(amounts)], numbers_unseen),
