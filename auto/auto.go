@@ -144,7 +144,7 @@ type Input struct {
 func (o Options) Check() error {
 	var errs param.FieldErrors
 	if o.Candidates < 0 {
-		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer, 0 or more"})
+		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
 	}
 	if o.Candidates == 0 && o.Budget <= 0 {
 		errs = append(errs, param.FieldError{Path: "budget", Value: o.Budget.String(),

@@ -19,6 +19,8 @@ type Path struct {
 	g    []float64 // c − G·w at the last solution
 	last float64   // l1 of the last solution
 	full bool      // whether all features joined because their products cost less than checks
+	// summing is set while the products of a small support are needed, whatever they cost.
+	summing bool
 }
 
 // NewPath returns a path of a number of penalties that starts at zero weights. The more there are, the
@@ -37,8 +39,9 @@ func NewPath(m *Problem, o Options, penalties int) *Path {
 // with the features that the sequential strong rule leaves. All others are checked.
 // (Tibshirani et al., J. R. Stat. Soc. B 74, 2012.)
 func (t *Path) Solve(ctx context.Context, alpha float64) (solve.Linear, error) {
-	const preload = 0.8 // features that may be needed for the next penalty join, too
-	const grows = 1.05  // a larger gradient, relative to l1, announces that many features will join
+	const preload = 0.8  // features that may be needed for the next penalty join, too
+	const grows = 1.05   // a larger gradient, relative to l1, announces that many features will join
+	const reduction = 10 // of the gap, in each stage
 	q := &t.q
 	alpha /= t.unit // scales l1 like the weights; l2 has no unit
 	q.l1, q.l2, q.epochs = alpha*t.L1Ratio, alpha*t.unit*(1-t.L1Ratio), 0
@@ -54,16 +57,35 @@ func (t *Path) Solve(ctx context.Context, alpha float64) (solve.Linear, error) {
 	}
 	top := t.violations(chosen, strong, preload*strong)
 	converged, gap := true, q.gap(list, top)
+	t.summing = false
 	for over := math.Nextafter(q.l1, math.Inf(1)); ; {
 		var err error
-		if list, converged, err = t.descend(ctx, chosen, tol, gap, top > grows*q.l1); err != nil {
+		rough := max(tol, gap/reduction)
+		if rough < reduction*tol {
+			rough = tol
+		}
+		growing := top > grows*q.l1
+		exact := rough == tol && !growing
+		if list, converged, err = t.descend(ctx, chosen, rough, exact, growing); err != nil {
 			return solve.Linear{}, err
 		}
 		t.gradient()
 		top = t.violations(chosen, over, preload*q.l1)
 		gap = q.gap(list, top)
-		if !converged || q.epochs >= t.MaxIter || gap <= tol && (q.e != nil || top <= q.l1*(1+1e-10)) {
+		if !converged || q.epochs >= t.MaxIter {
 			break
+		}
+		if gap <= tol && exact && q.e == nil && top <= q.l1*(1+1e-10) {
+			break
+		}
+		if gap <= tol && q.e != nil {
+			if q.support() > maxExact {
+				break
+			}
+			// The products make a small support exact: it does not depend on the penalties before.
+			keep, _ := t.needed()
+			t.prune(keep, chosen)
+			t.summing = true
 		}
 	}
 	for position, w := range q.w {
@@ -86,15 +108,11 @@ func (t *Path) Solve(ctx context.Context, alpha float64) (solve.Linear, error) {
 }
 
 // descend minimizes over the chosen features, whose positions in the set it returns, until their gap is
-// at most a tenth of the last one of all features, or tol. It reports whether that was reached. If the
-// set still grows, a few sweeps suffice.
-func (t *Path) descend(ctx context.Context, chosen []bool, tol, last float64, grows bool) (list []int, ok bool,
+// at most tol; if exact, up to rounding where the support is small. It reports whether that was
+// reached. If the set still grows, a few sweeps suffice.
+func (t *Path) descend(ctx context.Context, chosen []bool, tol float64, exact, grows bool) (list []int, ok bool,
 	err error) {
-	const reduction, maxGrowing = 10, 10
-	rough := max(tol, last/reduction)
-	if rough < reduction*tol {
-		rough = tol
-	}
+	const maxGrowing = 10
 	for {
 		missing, err := t.prepare(ctx, chosen)
 		if err != nil {
@@ -111,11 +129,11 @@ func (t *Path) descend(ctx context.Context, chosen []bool, tol, last float64, gr
 			sweeps = min(sweeps, maxGrowing)
 		}
 		if t.q.e == nil {
-			ok, err = t.q.descend(ctx, list, rough, rough == tol, sweeps)
+			ok, err = t.q.descend(ctx, list, tol, exact, sweeps)
 			return list, ok || grows, err
 		}
 		until := int(min(float64(sweeps), 1+missing/(t.entries()*float64(max(len(list), 1)))))
-		ok, err = t.q.descend(ctx, list, rough, false, until)
+		ok, err = t.q.descend(ctx, list, tol, false, until)
 		t.swept, t.q.e.read = t.swept+t.q.e.read, 0
 		if ok || err != nil || until == sweeps {
 			return list, ok || grows, err
@@ -181,7 +199,7 @@ func (t *Path) cost(k, summed int) float64 {
 // missing returns how many numbers sweeps have to read before products of k features are worthwhile.
 func (t *Path) missing(k, summed int) float64 {
 	switch {
-	case len(t.rows) == len(t.set) || t.full && k == t.p: // the products are among those, or were decided on
+	case len(t.rows) == len(t.set) || t.full && k == t.p || t.summing: // the products are among those, or were decided on
 		return 0
 	case float64(k)*float64(k) > maxStored:
 		return math.Inf(1)
