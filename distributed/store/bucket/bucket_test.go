@@ -33,7 +33,7 @@ func TestErrors(t *testing.T) {
 	for name, want := range map[string]string{
 		"mem://me:secret@b/1.state?key=secret": "mem://b/1.state: keys and passwords do not belong in a URL, others can " +
 			"read them; they come from the environment",
-		"mem:///1.state": "mem:///1.state: no bucket; wanted mem://BUCKET/FILE",
+		"mem:///1.state": "mem:///1.state: no bucket; must be mem://BUCKET/FILE",
 		"mem://b":        "mem://b: it is a folder",
 		"mem://b/a/":     "mem://b/a/: it is a folder",
 		"mem://b/a#b":    "mem://b/a#b: the name ends at the #; write %23",
