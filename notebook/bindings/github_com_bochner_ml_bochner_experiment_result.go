@@ -12,10 +12,8 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/experiment/result"] = imports.Package{
-		Name: "result",
-		Binds: map[string]reflect.Value{
-			"NewShapley": reflect.ValueOf(result.NewShapley),
-		},
+		Name:  "result",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"AnomalyShares":       reflect.TypeOf((*result.AnomalyShares)(nil)).Elem(),
 			"Auto":                reflect.TypeOf((*result.Auto)(nil)).Elem(),
@@ -25,7 +23,6 @@ func init() {
 			"Beyond":              reflect.TypeOf((*result.Beyond)(nil)).Elem(),
 			"Calibration":         reflect.TypeOf((*result.Calibration)(nil)).Elem(),
 			"Candidate":           reflect.TypeOf((*result.Candidate)(nil)).Elem(),
-			"CandidateResult":     reflect.TypeOf((*result.CandidateResult)(nil)).Elem(),
 			"Class":               reflect.TypeOf((*result.Class)(nil)).Elem(),
 			"ClusterSizes":        reflect.TypeOf((*result.ClusterSizes)(nil)).Elem(),
 			"Comparison":          reflect.TypeOf((*result.Comparison)(nil)).Elem(),
@@ -48,9 +45,7 @@ func init() {
 			"Search":              reflect.TypeOf((*result.Search)(nil)).Elem(),
 			"Seconds":             reflect.TypeOf((*result.Seconds)(nil)).Elem(),
 			"Shapley":             reflect.TypeOf((*result.Shapley)(nil)).Elem(),
-			"ShapleyOutput":       reflect.TypeOf((*result.ShapleyOutput)(nil)).Elem(),
 			"TestResult":          reflect.TypeOf((*result.TestResult)(nil)).Elem(),
-			"Threshold":           reflect.TypeOf((*result.Threshold)(nil)).Elem(),
 			"Uncertainty":         reflect.TypeOf((*result.Uncertainty)(nil)).Elem(),
 			"Versions":            reflect.TypeOf((*result.Versions)(nil)).Elem(),
 		},

@@ -14,7 +14,6 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/gridsearch"] = imports.Package{
 		Name: "gridsearch",
 		Binds: map[string]reflect.Value{
-			"DefaultFolds":     reflect.ValueOf(gridsearch.DefaultFolds),
 			"ErrBudget":        reflect.ValueOf(&gridsearch.ErrBudget).Elem(),
 			"Lin":              reflect.ValueOf(gridsearch.Lin),
 			"Log":              reflect.ValueOf(gridsearch.Log),
@@ -45,7 +44,6 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{
-			"DefaultFolds":  "int:5",
 			"MaxCandidates": "int:1048576",
 		},
 	}
