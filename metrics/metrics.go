@@ -3,8 +3,7 @@
 //
 // A [Metric] reduces an [Input] to one number. It declares which outputs of a model it requires and
 // whether greater is better. [ByName] finds a metric; [ForTask] returns the metrics to report for a
-// task. [ConfusionMatrix], [ROCCurve], [PrecisionRecallCurve] and [CalibrationCurve] return tables
-// and curves.
+// task. [Confusion] and the methods of [Input] return tables and curves.
 //
 // Every metric has three properties:
 //   - A row of weight 2 counts as two equal rows, and a row of weight 0 is ignored.
