@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -16,7 +17,14 @@ import (
 // WriteExplanation writes an explanation as csv, json, html or npz. CSV has a line for each row and output, with the
 // prediction, the base, the value of each input and, of sampled values, their standard errors; html is a self-contained
 // page; npz has the arrays values, base_values, data and feature_names of shap.Explanation, for NumPy.
+//
+// It returns an error for csv and npz if the outputs and the data do not have a value for each row and input.
 func WriteExplanation(w io.Writer, format string, e result.Explanation) error {
+	if format == "csv" || format == "npz" {
+		if err := checkRows(e); err != nil {
+			return err
+		}
+	}
 	switch format {
 	case "csv":
 		return writeExplanationCSV(w, e)
@@ -36,6 +44,28 @@ func WriteExplanation(w io.Writer, format string, e result.Explanation) error {
 		return writeExplanationNPZ(w, e)
 	}
 	return fmt.Errorf("report: format must be csv, json, html or npz, got %q", format)
+}
+
+// checkRows returns an error unless all parts of an explanation have the same rows and inputs.
+func checkRows(e result.Explanation) error {
+	if len(e.Outputs) == 0 || len(e.Inputs) == 0 || len(e.Data) != len(e.Inputs) {
+		return fmt.Errorf("report: explanation must have outputs and data for each input, got %d outputs, %d inputs, data of %d",
+			len(e.Outputs), len(e.Inputs), len(e.Data))
+	}
+	n := len(e.Data[0].Values)
+	wrong := slices.ContainsFunc(e.Data, func(d inspection.InputValues) bool { return len(d.Values) != n })
+	for _, o := range e.Outputs {
+		wrong = wrong || len(o.Predictions) != n || !hasShape(o.Values, n, len(e.Inputs)) ||
+			o.StdErrors != nil && !hasShape(o.StdErrors, n, len(e.Inputs))
+	}
+	if wrong {
+		return fmt.Errorf("report: explanation must have %d rows of %d inputs in every output and column", n, len(e.Inputs))
+	}
+	return nil
+}
+
+func hasShape(values [][]float64, rows, cols int) bool {
+	return len(values) == rows && !slices.ContainsFunc(values, func(row []float64) bool { return len(row) != cols })
 }
 
 func writeExplanationCSV(w io.Writer, e result.Explanation) error {
