@@ -199,7 +199,7 @@ func (t *Path) cost(k, summed int) float64 {
 // missing returns how many numbers sweeps have to read before products of k features are worthwhile.
 func (t *Path) missing(k, summed int) float64 {
 	switch {
-	case len(t.rows) == len(t.set) || t.full && k == t.p || t.summing: // the products are among those, or were decided on
+	case len(t.rows) == len(t.set) || t.full && k == t.p || t.summing: // they are among those, or were decided on
 		return 0
 	case float64(k)*float64(k) > maxStored:
 		return math.Inf(1)
