@@ -116,8 +116,11 @@ func (r *run) leaderboard() Leaderboard {
 	}
 	if len(chosen.members) > 1 {
 		at := slices.IndexFunc(out, func(e Entry) bool {
-			return e.Rows < r.leader.on || !r.metric.Better(e.Score, chosen.mean)
+			return e.Rows < chosen.on || !r.metric.Better(e.Score, chosen.mean)
 		})
+		if at < 0 {
+			at = len(out)
+		}
 		out = slices.Insert(out, at, r.entryOfEnsemble(chosen, 1))
 	}
 	for i := range out {

@@ -46,10 +46,8 @@ type run struct {
 	leader           scored
 	incumbent        *fitted        // current model
 	costs            map[point]cost // measured costs of predictions
-	correction       float64        // factor of their estimates
-	closest          string         // model whose cost exceeds the limits least, and its excess
-	closestRatio     float64
-	reserve          float64 // estimated seconds of the final fit
+	correction       float64        // factor of their estimates for ensembles
+	reserve          float64        // estimated seconds of the final fit
 	stopReason       string
 	warnings         []string
 }
@@ -245,7 +243,7 @@ func (r *run) search(ctx context.Context) (err error) {
 	case r.Stopped():
 		r.stopReason = "stopped"
 	}
-	return r.checkLimits(ctx)
+	return r.meetLimits(ctx)
 }
 
 // firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule. If that fails
@@ -276,7 +274,8 @@ func (r *run) firstModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.fit(ctx, single(r.leader), 1, learned, r.hardDeadline())
+	_, err = r.fit(ctx, single(r.leader), 1, learned, r.hardDeadline())
+	return err
 }
 
 // tryExtra evaluates points outside of the rounds, at most as many as the budget has, for the first model one at least.
