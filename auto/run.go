@@ -48,6 +48,7 @@ type run struct {
 	costs            map[point]cost // measured costs of predictions
 	correction       float64        // factor of their estimates for ensembles
 	reserve          float64        // estimated seconds of the final fit
+	gain             float64        // see estimateGain
 	stopReason       string
 	warnings         []string
 }
@@ -243,7 +244,10 @@ func (r *run) search(ctx context.Context) (err error) {
 	case r.Stopped():
 		r.stopReason = "stopped"
 	}
-	return r.meetLimits(ctx)
+	if err := r.meetLimits(ctx); err != nil {
+		return err
+	}
+	return r.estimateGain(ctx)
 }
 
 // firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule. If that fails
@@ -389,8 +393,7 @@ func (r *run) result() *Result {
 		LaterSeconds: in.later, Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
-	out.Optimism = r.optimism(out.Chosen)
-	out.Chosen.Estimate = out.Chosen.Score - out.Optimism
+	out.Chosen.Estimate = out.Chosen.Score - r.optimism(out.Chosen) + r.gain
 	out.Chosen.PredictSeconds, out.Chosen.Bytes = in.cost.perRow, in.cost.bytes
 	for i, e := range out.Leaderboard {
 		if e.Chosen && e.Member == "" {

@@ -465,7 +465,7 @@ func TestMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folds, err := r.crossValidate(d, out[:1])
+	_, folds, err := r.crossValidate(d, out[:1])
 	if alone, _ := meanAndSpread(folds, 1); err != nil || found.mean <= alone {
 		t.Errorf("score %g of all, %g of the best: %v", found.mean, alone, err)
 	}
@@ -537,7 +537,7 @@ func TestScoreOfMembersIsThatOfCandidates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := r.crossValidate(d, slices.Repeat(out, n))
+			_, got, err := r.crossValidate(d, slices.Repeat(out, n))
 			if err != nil || len(got) != len(out[0].Scores) {
 				t.Fatal(err)
 			}
@@ -578,7 +578,7 @@ func TestWeightsDoNotUseTestedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := r.crossValidate(d, out)
+		_, before, err := r.crossValidate(d, out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -598,7 +598,7 @@ func TestWeightsDoNotUseTestedRows(t *testing.T) {
 			changed[i] *= -3
 		}
 		d.data.Y = changed
-		after, err := r.crossValidate(d, out)
+		_, after, err := r.crossValidate(d, out)
 		if err != nil {
 			t.Fatal(err)
 		}
