@@ -26,6 +26,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,39 +141,50 @@ type Input struct {
 // Check returns all errors of the options as [param.FieldErrors].
 func (o Options) Check() error {
 	var errs param.FieldErrors
-	if o.Candidates < 0 {
-		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
+	check := func(ok bool, path string, value any, constraint string) {
+		if !ok {
+			errs = append(errs, param.FieldError{Path: path, Value: value, Constraint: constraint})
+		}
 	}
-	if o.Candidates == 0 && o.Budget <= 0 {
-		errs = append(errs, param.FieldError{Path: "budget", Value: o.Budget.String(),
-			Constraint: "a time, or a number of candidates"})
-	}
-	if o.MaxPredictTime < 0 {
-		errs = append(errs, param.FieldError{Path: "max_predict_time", Value: o.MaxPredictTime.String(),
-			Constraint: "a time ≥ 0"})
-	}
-	if o.MaxSize < 0 {
-		errs = append(errs, param.FieldError{Path: "max_size", Value: o.MaxSize, Constraint: "a number of bytes ≥ 0"})
-	}
+	check(o.Candidates >= 0, "candidates", o.Candidates, "an integer ≥ 0")
+	check(o.Candidates != 0 || o.Budget > 0, "budget", o.Budget.String(), "a time, or a number of candidates")
+	check(o.MaxPredictTime >= 0, "max_predict_time", o.MaxPredictTime.String(), "a time ≥ 0")
+	check(o.MaxSize >= 0, "max_size", o.MaxSize, "a number of bytes ≥ 0")
 	if o.Score != "" {
 		m, err := metrics.ByName(o.Score)
 		switch {
 		case err != nil:
 			errs = append(errs, param.FieldError{Path: "score", Problem: strings.TrimPrefix(err.Error(), "metrics: "), Err: err})
-		case m.Requires == metrics.RequiresStdDevs, m.Requires == metrics.RequiresIntervals,
-			m.Requires == metrics.RequiresSets,
-			m.Requires == metrics.RequiresPredictionsAndCosts:
+		case slices.Contains([]metrics.Requirement{metrics.RequiresStdDevs, metrics.RequiresIntervals, metrics.RequiresSets,
+			metrics.RequiresPredictionsAndCosts}, m.Requires):
 			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s requires %s, which no recipe has",
 				m.Name, m.Requires), Hint: "use another score"})
 		}
 	}
-	for _, name := range o.Recipes {
-		if !known(name) {
-			errs = append(errs, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe",
-				Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
+	errs = append(errs, checkRecipes("only", o.Recipes...)...)
+	if o.Start != nil {
+		names := map[string]bool{}
+		for _, e := range o.Start.candidates() {
+			names[e.Recipe] = true
+		}
+		errs = append(errs, checkRecipes("start", slices.Sorted(maps.Keys(names))...)...)
+		if len(names) == 0 {
+			errs = append(errs, param.FieldError{Path: "start", Problem: "the leaderboard has no candidate with a score"})
 		}
 	}
-	return append(errs, o.checkStart()...).Err()
+	return errs.Err()
+}
+
+// checkRecipes returns an error for each unknown name.
+func checkRecipes(path string, names ...string) (errs param.FieldErrors) {
+	known := Recipes()
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			errs = append(errs, param.FieldError{Path: path, Value: name, Constraint: "the name of a recipe",
+				Hint: "did you mean " + suggest.Nearest(name, known) + "?"})
+		}
+	}
+	return errs
 }
 
 // Fit runs the search and fits the selected pipeline to all rows of data. When the context ends, it

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -87,13 +88,8 @@ func (r *run) equalWeights() bool { return r.classes > 0 && r.data.Rows() < maxE
 // bestOfRecipes returns the best candidate of each recipe, best first, if its predictions cover the
 // rows of the leader.
 func (r *run) bestOfRecipes() []scored {
-	var out []scored
-	for i := range r.table {
-		if s, ok := r.best[i]; ok && r.coversLeaderRows(s) {
-			out = append(out, s)
-		}
-	}
-	slices.SortStableFunc(out, r.compare)
+	out := slices.SortedFunc(maps.Values(r.best), r.compare)
+	out = slices.DeleteFunc(out, func(s scored) bool { return !r.coversLeaderRows(s) })
 	return out[:min(len(out), maxEqual)]
 }
 

@@ -148,17 +148,15 @@ func (r *run) estimateGain(ctx context.Context) error {
 		trials[i], p = r.proposeOn(&cut, len(r.rounds), []point{in.members[i].point}, in.later)
 		return p, nil
 	})
-	if err != nil {
-		if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil {
-			err = nil
-		}
-		return err
+	if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil {
+		return nil
 	}
 	var members []scored
 	for _, t := range trials {
-		if members = append(members, t.out[0]); t.out[0].Failed != "" {
-			return nil
+		if err != nil || t.out[0].Failed != "" {
+			return err
 		}
+		members = append(members, t.out[0])
 	}
 	output := members[0].Output
 	if len(members) > 1 {

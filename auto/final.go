@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -175,13 +176,8 @@ func (r *run) keepModel(ctx context.Context) error {
 
 // ranked returns the best candidate of each recipe, best first. One with probabilities that is equal to the leader up
 // to chance comes first.
-func (r *run) ranked() (out []scored) {
-	for i := range r.table {
-		if s, ok := r.best[i]; ok {
-			out = append(out, s)
-		}
-	}
-	slices.SortStableFunc(out, r.rank)
+func (r *run) ranked() []scored {
+	out := slices.SortedFunc(maps.Values(r.best), r.rank)
 	at := slices.IndexFunc(out, func(s scored) bool {
 		return s.on == r.leader.on && r.table[s.recipe].probabilities && r.withinError(s, r.leader, tieMargin)
 	})

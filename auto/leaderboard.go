@@ -12,8 +12,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Entry is an evaluated candidate or the selected ensemble.
@@ -102,18 +105,19 @@ func (r *run) settingsOf(p point) (out []param.Setting) {
 	return out
 }
 
-// leaderboard ranks all candidates and the selected ensemble.
-func (r *run) leaderboard() Leaderboard {
-	list := slices.Clone(r.log)
-	slices.SortStableFunc(list, r.rank)
+// leaderboard ranks all candidates and the selected entry, if it is an ensemble.
+func (r *run) leaderboard(own Entry) Leaderboard {
 	var out Leaderboard
 	chosen := r.incumbent.ensemble
 	names := r.memberNames(chosen)
-	for _, s := range list {
+	for _, s := range slices.SortedStableFunc(slices.Values(r.log), r.rank) {
 		e := r.entryOf(s)
 		at := slices.IndexFunc(chosen.members, func(m scored) bool { return s.point == m.point && s.round == m.round })
-		if e.Chosen = at >= 0; e.Chosen && len(names) > 1 {
+		switch e.Chosen = at >= 0; {
+		case e.Chosen && len(names) > 1:
 			e.Member = names[at]
+		case e.Chosen:
+			e.Estimate, e.PredictSeconds, e.Bytes = own.Estimate, own.PredictSeconds, own.Bytes
 		}
 		out = append(out, e)
 	}
@@ -124,7 +128,7 @@ func (r *run) leaderboard() Leaderboard {
 		if at < 0 {
 			at = len(out)
 		}
-		out = slices.Insert(out, at, r.entryOfEnsemble(chosen, 1))
+		out = slices.Insert(out, at, own)
 	}
 	for i := range out {
 		out[i].Rank = i + 1
@@ -236,4 +240,30 @@ func (e Entry) Parameters() string {
 		return ""
 	}
 	return gridsearch.Candidate{Settings: e.Settings}.String()
+}
+
+// relevance returns the relevance of the inputs of a model, in descending order; for an ensemble,
+// that of the member with the largest weight that has one.
+func relevance(model estimator.Predictor) (out []Input) {
+	fitted := pipeline.Find(model)
+	if fitted == nil {
+		return nil
+	}
+	if found := fitted.Relevance(); len(found) > 0 {
+		first := found[0].ByOrigin()
+		for j, v := range first.Values {
+			out = append(out, Input{Name: first.Columns[j], Scale: v})
+		}
+		slices.SortStableFunc(out, func(a, b Input) int { return cmp.Compare(b.Scale, a.Scale) })
+		return out
+	}
+	_, last := fitted.Model()
+	if e, ok := last.(*meta.FittedEnsemble); ok {
+		members := e.Combined()
+		slices.SortStableFunc(members, func(a, b meta.FittedMember) int { return cmp.Compare(b.Weight, a.Weight) })
+		for k := 0; k < len(members) && out == nil; k++ {
+			out = relevance(members[k].Predictor)
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -26,11 +27,6 @@ func (c cost) String() string {
 	return fmt.Sprintf("%s per row, %.3g MB", time.Duration(c.perRow*1e9).Round(10*time.Nanosecond), c.bytes/1e6)
 }
 
-// counter counts bytes.
-type counter struct{ n int }
-
-func (c *counter) Write(p []byte) (int, error) { c.n += len(p); return len(p), nil }
-
 // timedRows is the number of rows of the larger batch, and of fits whose models are measured.
 const timedRows = 1000
 
@@ -40,11 +36,11 @@ func (r *run) measure(ctx context.Context, model estimator.Predictor) (c cost, e
 	if err != nil {
 		return c, err
 	}
-	var size counter
-	if err := file.Write(&size); err != nil {
+	var text bytes.Buffer
+	if err := file.Write(&text); err != nil {
 		return c, err
 	}
-	c.bytes = float64(size.n)
+	c.bytes = float64(text.Len())
 	part := r.first(timedRows)
 	for _, batch := range []int{1, part.Rows()} {
 		const times = 9
@@ -85,7 +81,7 @@ func (r *run) ratio(c cost) (out float64) {
 
 // predictCost measures the cost of a point by a fit to few rows: maps do not depend on their number, and the cost of
 // exact kernels is proportional to it.
-func (r *run) predictCost(ctx context.Context, p point) (cost, error) {
+func (r *run) predictCost(ctx context.Context, p point) (c cost, err error) {
 	if c, ok := r.costs[p]; ok {
 		return c, nil
 	}
@@ -94,15 +90,14 @@ func (r *run) predictCost(ctx context.Context, p point) (cost, error) {
 		rows = max(rows, kind.sizeOf(p.size))
 	}
 	rows = min(rows, r.data.Rows())
+	var model estimator.Predictor
 	spec, err := r.fittingOf(ctx, p, false)
-	if err != nil {
-		return cost{}, err
+	if err == nil {
+		model, err = spec.Fit(ctx, r.first(rows))
 	}
-	model, err := spec.Fit(ctx, r.first(rows))
-	if err != nil {
-		return cost{}, err
+	if err == nil {
+		c, err = r.measure(ctx, model)
 	}
-	c, err := r.measure(ctx, model)
 	if kind.mapping.exact() {
 		c = c.times(float64(r.data.Rows()) / float64(rows))
 	}
@@ -193,12 +188,11 @@ func (r *run) measureFitted(ctx context.Context, f *fitted) (err error) {
 func (r *run) meetLimits(ctx context.Context) error {
 	for r.exceeds(r.incumbent) {
 		list := slices.DeleteFunc(slices.Clone(r.log), func(s scored) bool { return r.costs[s.point] == cost{} })
-		slices.SortStableFunc(list, r.rank)
 		if r.Stopped() || len(list) == 0 {
 			return ErrNoModel
 		}
 		least := slices.MinFunc(list, func(a, b scored) int {
-			return cmp.Compare(r.ratio(r.costs[a.point]), r.ratio(r.costs[b.point]))
+			return cmp.Or(cmp.Compare(r.ratio(r.costs[a.point]), r.ratio(r.costs[b.point])), r.rank(a, b))
 		})
 		name, c := r.table[least.recipe].String(), r.costs[least.point]
 		if r.ratio(c) > 1 {

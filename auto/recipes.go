@@ -351,8 +351,6 @@ func Recipes() []string {
 	return out
 }
 
-func known(name string) bool { return slices.Contains(Recipes(), name) }
-
 // wide reports whether the columns, with one for each category, are many relative to the rows, so that
 // it helps to select some of them. Text has terms, which ridge regression suits.
 func (r *sample) wide() bool {

@@ -1,9 +1,9 @@
 package auto
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -230,13 +230,9 @@ func (r *run) promote(field []entrant, round int) []entrant {
 	if out = append(out, others...); r.last.rows < r.data.Rows() {
 		return out
 	}
-	var behind []scored
-	for recipe, s := range r.best {
-		if s.on < r.last.rows && !chosen[recipe] {
-			behind = append(behind, s)
-		}
-	}
-	slices.SortFunc(behind, func(a, b scored) int { return cmp.Or(r.rank(a, b), cmp.Compare(a.recipe, b.recipe)) })
+	behind := slices.DeleteFunc(slices.SortedFunc(maps.Values(r.best), r.rank), func(s scored) bool {
+		return s.on >= r.last.rows || chosen[s.recipe]
+	})
 	for _, s := range behind[:min(len(behind), promoted)] {
 		out = append(out, r.finerEntrant(s.point, 2, 2))
 	}

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,10 +56,7 @@ type run struct {
 
 // newRun checks the options and the rows.
 func newRun(data datasets.Set, o Options) (*run, error) {
-	if err := o.Check(); err != nil {
-		return nil, err
-	}
-	if err := data.Check(); err != nil {
+	if err := cmp.Or(o.Check(), data.Check()); err != nil {
 		return nil, err
 	}
 	r := &run{
@@ -79,23 +77,18 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	if r.classes > 0 {
 		task = datasets.Classification
 	}
-	name := o.Score
-	if name == "" {
-		name = metricinput.DefaultMetric(task, r.classCounts())
-	}
 	var err error
-	if r.metric, err = metrics.ByName(name); err != nil {
-		return nil, err
+	r.metric, err = metrics.ByName(cmp.Or(o.Score, metricinput.DefaultMetric(task, r.classCounts())))
+	if err == nil && r.metric.Task != task {
+		err = fmt.Errorf("score %s is for %s, and the task is %s", r.metric.Name, r.metric.Task, task)
 	}
-	if r.metric.Task != task {
-		return nil, fmt.Errorf("score %s is for %s, and the task is %s", r.metric.Name, r.metric.Task, task)
+	if err == nil && r.classes > 0 {
+		err = r.metric.CheckClasses(r.classes)
 	}
-	if r.classes > 0 {
-		if err := r.metric.CheckClasses(r.classes); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = r.chooseTable()
 	}
-	if err := r.chooseTable(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if r.interpolates() {
@@ -388,19 +381,13 @@ func (r *run) result() *Result {
 	in := r.incumbent
 	out := &Result{
 		Pipeline: in.spec, Model: in.model, Chosen: r.entryOfEnsemble(in.ensemble, in.scale), Score: r.metric.Name,
-		GreaterIsBetter: r.metric.GreaterIsBetter,
-		Leaderboard:     r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
+		GreaterIsBetter: r.metric.GreaterIsBetter, Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
 		LaterSeconds: in.later, Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
+		InputRelevance: relevance(in.model),
 	}
 	out.Pipeline.Memory = 0
 	out.Chosen.Estimate = out.Chosen.Score - r.optimism(out.Chosen) + r.gain
 	out.Chosen.PredictSeconds, out.Chosen.Bytes = in.cost.perRow, in.cost.bytes
-	for i, e := range out.Leaderboard {
-		if e.Chosen && e.Member == "" {
-			out.Leaderboard[i].Estimate = out.Chosen.Estimate
-			out.Leaderboard[i].PredictSeconds, out.Leaderboard[i].Bytes = in.cost.perRow, in.cost.bytes
-		}
-	}
-	out.InputRelevance = relevance(in.model)
+	out.Leaderboard = r.leaderboard(out.Chosen)
 	return out
 }

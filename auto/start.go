@@ -1,55 +1,28 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/bochner-ml/bochner/internal/spec/suggest"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // ensembleOf begins the recipe of an ensemble on the leaderboard.
 const ensembleOf = "ensemble of "
 
 // candidates returns the entries with a score that are not ensembles, the chosen ones first.
-func (l Leaderboard) candidates() Leaderboard {
-	out := slices.DeleteFunc(slices.Clone(l), func(e Entry) bool {
-		return e.Failed != "" || math.IsNaN(e.Score) || strings.HasPrefix(e.Recipe, ensembleOf)
-	})
-	slices.SortStableFunc(out, func(a, b Entry) int {
-		switch {
-		case a.Chosen == b.Chosen:
-			return 0
-		case a.Chosen:
-			return -1
+func (l Leaderboard) candidates() (out Leaderboard) {
+	for _, chosen := range []bool{true, false} {
+		for _, e := range l {
+			if e.Chosen == chosen && e.Failed == "" && !math.IsNaN(e.Score) && !strings.HasPrefix(e.Recipe, ensembleOf) {
+				out = append(out, e)
+			}
 		}
-		return 1
-	})
+	}
 	return out
-}
-
-// checkStart returns the errors of Options.Start.
-func (o Options) checkStart() (errs param.FieldErrors) {
-	if o.Start == nil {
-		return nil
-	}
-	list := o.Start.candidates()
-	if len(list) == 0 {
-		errs = append(errs, param.FieldError{Path: "start", Problem: "the leaderboard has no candidate with a score"})
-	}
-	seen := map[string]bool{}
-	for _, e := range list {
-		if !seen[e.Recipe] && !known(e.Recipe) {
-			errs = append(errs, param.FieldError{Path: "start", Value: e.Recipe, Constraint: "the name of a recipe",
-				Hint: "did you mean " + suggest.Nearest(e.Recipe, Recipes()) + "?"})
-		}
-		seen[e.Recipe] = true
-	}
-	return errs
 }
 
 // startField returns the best candidate of each of the best recipes of the earlier search, on the grid of this one, and
@@ -83,50 +56,35 @@ func (r *run) startField(ctx context.Context) (field []entrant, at level, err er
 func (r *run) pointOf(ctx context.Context, i int, e Entry) (p point, err error) {
 	kind := r.table[i]
 	p = point{recipe: i, size: initialSize}
-	number := func(name string) (float64, error) {
+	number := func(name string) float64 {
 		for _, s := range e.Settings {
-			if !strings.HasSuffix(s.Path, "."+name) {
-				continue
+			v, ok := s.Value.(float64)
+			if n, integer := s.Value.(int); integer {
+				v, ok = float64(n), true
 			}
-			switch v := s.Value.(type) {
-			case float64:
-				return v, nil
-			case int:
-				return float64(v), nil
+			switch {
+			case !ok || !strings.HasSuffix(s.Path, "."+name):
+			case v > 0:
+				return v
+			default:
+				err = cmp.Or(err, fmt.Errorf("cannot start from %s: %s must be > 0, got %v", e.Recipe, name, v))
+				return 1
 			}
 		}
-		return 0, fmt.Errorf("cannot start from %s: its parameters %q must have a number %s", e.Recipe, e.Parameters(), name)
-	}
-	penalty, err := number(kind.penalty)
-	if err == nil && !(penalty > 0) {
-		err = fmt.Errorf("cannot start from %s: %s must be > 0, got %v", e.Recipe, kind.penalty, penalty)
-	}
-	if err != nil {
-		return p, err
+		err = cmp.Or(err, fmt.Errorf("cannot start from %s: its parameters %q must have a number %s", e.Recipe,
+			e.Parameters(), name))
+		return 1
 	}
 	_, _, floor, most := kind.penalties()
-	p.penalty = min(max(placeOf(penalty), floor), most)
+	p.penalty = min(max(placeOf(number(kind.penalty)), floor), most)
 	if kind.rule != "" {
-		gamma, err := number("gamma")
-		if err != nil {
-			return p, err
-		}
-		origin, err := r.gammaOf(ctx, p)
-		if err == nil && !(gamma > 0) {
-			err = fmt.Errorf("cannot start from %s: gamma must be > 0, got %v", e.Recipe, gamma)
-		}
-		if err != nil {
-			return p, err
-		}
-		steps := math.Round(math.Log2(gamma/origin) * kind.gammaSteps())
+		origin, wrong := r.gammaOf(ctx, p)
+		err = cmp.Or(err, wrong)
+		steps := math.Round(math.Log2(number("gamma")/origin) * kind.gammaSteps())
 		p.gamma = int(min(max(steps, -maxGamma), maxGamma))
 	}
 	if kind.mapping.size != "" {
-		size, err := number(kind.mapping.size)
-		if err != nil {
-			return p, err
-		}
-		for p.size < maxSize && kind.sizeOf(p.size) < int(size) {
+		for size := int(number(kind.mapping.size)); p.size < maxSize && kind.sizeOf(p.size) < size; {
 			p.size *= sizeGrowth
 		}
 	}
@@ -138,5 +96,5 @@ func (r *run) pointOf(ctx context.Context, i int, e Entry) (p point, err error) 
 			p.target += limitedSuffix
 		}
 	}
-	return p, nil
+	return p, err
 }

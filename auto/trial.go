@@ -199,12 +199,8 @@ func (r *run) scoresOf(d *division, predictions func(k int) (estimator.Predictio
 	for k := range d.scores {
 		score := math.NaN()
 		p, wrong := predictions(k)
-		in := metricinput.AddPredictions(metricinput.FromRows(d.data, d.rows(k), r.metric.Task), p)
-		switch {
-		case wrong != nil:
-		case !r.metric.Requires.SatisfiedBy(in):
-			wrong = fmt.Errorf("score %s needs %s, which the model does not give", r.metric.Name, r.metric.Requires)
-		default:
+		if wrong == nil {
+			in := metricinput.AddPredictions(metricinput.FromRows(d.data, d.rows(k), r.metric.Task), p)
 			if score, wrong = r.metric.Score(in); wrong != nil {
 				wrong = fmt.Errorf("fold %d: %w", k, wrong)
 			}
@@ -234,7 +230,7 @@ func (r *run) storedCandidates(out []scored) []int {
 	if r.classes == 0 {
 		most = 4
 	}
-	order := slices.DeleteFunc(indices(len(out)), func(i int) bool { return math.IsNaN(out[i].mean) })
+	order := indices(len(out))
 	slices.SortStableFunc(order, func(a, b int) int { return r.compare(out[a], out[b]) })
 	return order[:min(len(order), most)]
 }

@@ -23,8 +23,7 @@ type memo struct {
 	values map[string]any
 }
 
-// lazyValue is a value computed by the first caller while others wait. If the context ends, the next
-// caller computes it again.
+// lazyValue is a value computed by the first caller while others wait.
 type lazyValue[T any] struct {
 	mu    sync.Mutex
 	done  bool
@@ -32,26 +31,22 @@ type lazyValue[T any] struct {
 	err   error
 }
 
-func (m *lazyValue[T]) get(ctx context.Context, make func() (T, error)) (T, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.done {
-		m.value, m.err = make()
-		m.done = m.err == nil || ctx.Err() == nil
-	}
-	return m.value, m.err
-}
-
-// stored returns the value of a key, which make computes.
+// stored returns the value of a key, which make computes. If the context ends, the next caller computes it again.
 func stored[T any](ctx context.Context, m *memo, key string, make func() (T, error)) (T, error) {
 	m.mu.Lock()
-	value, ok := m.values[key].(*lazyValue[T])
+	v, ok := m.values[key].(*lazyValue[T])
 	if !ok {
-		value = &lazyValue[T]{}
-		m.values[key] = value
+		v = &lazyValue[T]{}
+		m.values[key] = v
 	}
 	m.mu.Unlock()
-	return value.get(ctx, make)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.done {
+		v.value, v.err = make()
+		v.done = v.err == nil || ctx.Err() == nil
+	}
+	return v.value, v.err
 }
 
 // fitLast fits steps one after the other and returns the last one.

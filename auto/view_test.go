@@ -206,16 +206,18 @@ func TestMakingAgain(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	asked := 0
-	var m lazyValue[int]
-	if _, err := m.get(ended, func() (int, error) { asked++; return 0, ended.Err() }); err == nil {
+	m := memo{values: map[string]any{}}
+	if _, err := stored(ended, &m, "once", func() (int, error) { asked++; return 0, ended.Err() }); err == nil {
 		t.Error("made after its context had ended")
 	}
-	if v, err := m.get(context.Background(), func() (int, error) { asked++; return 7, nil }); v != 7 || err != nil {
+	if v, err := stored(context.Background(), &m, "once", func() (int, error) { asked++; return 7, nil }); v != 7 || err != nil {
 		t.Errorf("%d, %v", v, err)
 	}
-	var failing lazyValue[int]
 	for range 2 {
-		_, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, searchloop.ErrEnded })
+		_, err := stored(context.Background(), &m, "failing", func() (int, error) {
+			asked++
+			return 0, searchloop.ErrEnded
+		})
 		if err == nil {
 			t.Error("no error")
 		}
