@@ -80,7 +80,8 @@ func (s *descentBatch) sumAll(ctx context.Context) foldSums {
 	}
 	out := foldSums{}
 	for _, fold := range s.Folds {
-		x, y, weights := rowblock.Select(s.Data.X, fold.Test), make([]float64, len(fold.Test)), make([]float64, len(fold.Test))
+		x, size := rowblock.Select(s.Data.X, fold.Test), len(fold.Test)
+		y, weights := make([]float64, size), make([]float64, size)
 		for k, i := range fold.Test {
 			y[k], weights[k] = l.Y[i], l.Weights[i]
 		}
