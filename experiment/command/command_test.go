@@ -286,7 +286,7 @@ func TestShowAuto(t *testing.T) {
 	found.Mean, found.Optimism = 0.88, 0.02
 	out.Reset()
 	showAuto(&out, result.Result{Auto: &found})
-	has(t, out.String(), "r2 0.88 ± 0.01 over the folds (0.9 less 0.02, because it is the best of many), with\n")
+	has(t, out.String(), "r2 0.88 ± 0.01 estimated for new rows (0.9 over the folds), with\n")
 }
 
 // heardBy is a writer that calls a function.
