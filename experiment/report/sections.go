@@ -393,7 +393,12 @@ func searchSection(r result.Result) (s section) {
 		return s
 	}
 	s.Sources = append(resultLinks("search"), link{"cv_results.csv", "cv_results.csv"})
-	s.Text = append(s.Text, fmt.Sprintf("%d candidates on %d folds, %d fits, by %s: %s.", f.Candidates, f.Folds, f.Fits,
+	number := fmt.Sprint(f.Candidates)
+	if from := f.Started; from != nil {
+		s.Text = append(s.Text, "The search started from the candidates of "+from.Run+".")
+		number += " of " + formatCount(from.GridSize)
+	}
+	s.Text = append(s.Text, fmt.Sprintf("%s candidates on %d folds, %d fits, by %s: %s.", number, f.Folds, f.Fits,
 		metricLabel(f.Score), formatSeconds(r.Seconds.Search)))
 	if len(f.Shared) > 0 {
 		s.Text = append(s.Text, "Shared between candidates: "+strings.Join(f.Shared, ", ")+".")

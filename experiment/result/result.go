@@ -94,10 +94,19 @@ type Search struct {
 	OnGridEdge []string  `json:"on_grid_edge"`
 	Shared     []string  `json:"shared"`
 	Unreached  int       `json:"unreached,omitempty"` // fits that the budget left no time for
-	Rounds     []Round   `json:"rounds,omitempty"`    // of successive halving
+	// Started is the earlier run that the search started from; nil for none.
+	Started *EarlierRun `json:"started_from,omitempty"`
+	Rounds  []Round     `json:"rounds,omitempty"` // of successive halving
 
 	// All are the candidates, the rows of cv_results.csv.
 	All []Candidate `json:"-"`
+}
+
+// EarlierRun is a run whose candidates a search starts from.
+type EarlierRun struct {
+	Run      string  `json:"run"`       // its directory
+	SHA256   string  `json:"sha256"`    // of its cv_results.csv
+	GridSize float64 `json:"grid_size"` // number of points of the grid of this search, of which Candidates were evaluated
 }
 
 // Round is one round of successive halving.
