@@ -36,6 +36,7 @@ import (
 // objective, Tol and the scores for two classes are the same. (Fan, Chen & Lin, JMLR 2005.)
 //
 // [meta.Calibrated]: https://pkg.go.dev/github.com/bochner-ml/bochner/estimator/meta#Calibrated
+// Use [NewKernelSVM]: the zero value is invalid.
 type KernelSVM struct {
 	C           float64
 	Kernel      kernel.Name

@@ -28,7 +28,7 @@ import (
 //
 // Cost: one multiplication per entry. Fit returns an error for a categorical column, a list whose
 // length is not the number of columns, a name of no column, no rows, and an infinite value.
-// Transform returns an error if a product overflows.
+// Transform returns an error if a product overflows. Use [NewScale]: the zero value is invalid.
 type Scale struct { // one factor for all columns, or one per column
 	Factors      []float64          // one for all columns, or one for each
 	NamedFactors map[string]float64 // by column name, 1 for other columns; overrides Factors if not nil

@@ -48,6 +48,7 @@ import (
 // of terms are the same.
 //
 // Fit returns an error for a column that is not text, and if no term is left.
+// Use [NewTFIDF]: the zero value is invalid.
 type TFIDF struct {
 	Analyzer    string   // kind of terms: "word", "char" or "char_wb", characters within words
 	MinN, MaxN  int      // lengths of n-grams
