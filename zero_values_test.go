@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// The documentation of every spec and of every type of options says what its zero value does: it has the defaults,
+// The documentation of every spec and of every type of options describes its zero value: it has the defaults,
 // or it is invalid and a constructor must be used. The fit of an invalid spec is an error that names the constructor.
 func TestZeroValuesOfSpecs(t *testing.T) {
 	set := datasets.Set{X: mat.NewDense(40, 3, nil), Y: make([]float64, 40)}
@@ -55,7 +55,7 @@ func TestZeroValuesOfSpecs(t *testing.T) {
 		}
 		switch {
 		case err == nil && !strings.Contains(d.doc, "The zero value "):
-			t.Errorf("%s: the zero value can be fitted, and the documentation does not say so", name)
+			t.Errorf("%s: the zero value can be fitted, and the documentation does not mention it", name)
 		case err == nil:
 		case !strings.Contains(err.Error(), "(start from "+constructor):
 			t.Errorf("%s: the error of the zero value must name %s…): %v", name, constructor, err)
@@ -66,12 +66,12 @@ func TestZeroValuesOfSpecs(t *testing.T) {
 	// Not registered: fields of a search, which has its own constructor, and parts of other specs.
 	others := []string{"gridsearch.Search", "gridsearch.Halving", "gridsearch.Coordinate", "pipeline.Group",
 		"pipeline.Entry", "estimator/meta.Members"}
-	says := regexp.MustCompile(`\b[Zz]ero (value|field)s?\b|Use \[New\w+\]`)
+	describes := regexp.MustCompile(`\b[Zz]ero (value|field)s?\b|Use \[New\w+\]`)
 	for name, d := range declared {
 		if _, registered := specs[name]; d.spec && !registered && !slices.Contains(others, name) {
 			t.Errorf("%s is a spec that this test does not fit", name)
 		}
-		if strings.HasSuffix(name, "Options") && !says.MatchString(d.doc) {
+		if strings.HasSuffix(name, "Options") && !describes.MatchString(d.doc) {
 			t.Errorf("%s: the documentation must describe the zero value", name)
 		}
 	}

@@ -166,7 +166,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // Cost returns the cost of one multiplication per entry.
 func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }
 
-// Requirements declares numeric columns: as many as factors, or one for each name.
+// Requirements declares numeric columns: one per factor, or one per name.
 func (s Scale) Requirements() []datasets.Requirement {
 	out := []datasets.Requirement{{Numeric: true}}
 	if n := len(s.Factors); s.NamedFactors == nil && n > 1 {
