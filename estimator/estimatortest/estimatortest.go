@@ -97,7 +97,7 @@ var invariants = []invariant{
 	{"only compatible passes merge", (*suite).strangers},
 	{"passes can be canceled", (*suite).passesStop},
 	{"a damaged pass does not panic", (*suite).passesSurvive},
-	{"incremental learning returns a new model", (*suite).learnsOn},
+	{"incremental learning returns a new model", (*suite).continues},
 	{"incremental learning from a damaged model does not panic", (*suite).continuesDamaged},
 }
 
