@@ -15,6 +15,7 @@ import (
 
 // Lasso is linear regression with a penalty on the absolute weights, which sets most weights to 0.
 // It is an [ElasticNet] with L1Ratio 1. (Tibshirani, J. R. Stat. Soc. B 58, 1996.)
+// Use [NewLasso]: the zero value is invalid.
 type Lasso struct {
 	Alpha     float64
 	Intercept bool
@@ -48,7 +49,7 @@ func NewLasso() Lasso { return Lasso{Alpha: 1, Intercept: true, Tol: 1e-4, MaxIt
 // of them and each fold, they are summed once for all folds, nd² flops.
 //
 // Equivalent to scikit-learn's ElasticNet. (Zou & Hastie, J. R. Stat. Soc. B 67, 2005; Friedman,
-// Hastie & Tibshirani, J. Stat. Softw. 33, 2010.)
+// Hastie & Tibshirani, J. Stat. Softw. 33, 2010.) Use [NewElasticNet]: the zero value is invalid.
 type ElasticNet struct {
 	Alpha     float64
 	L1Ratio   float64

@@ -33,7 +33,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// AutoOptions are options of [Auto].
+// AutoOptions are options of [Auto]. Minutes or Candidates must be set; zero values of other fields are the defaults.
 type AutoOptions struct {
 	ExtraFiles []string  // further input files
 	Input      io.Reader // content of the path "-"; nil is standard input
