@@ -76,7 +76,7 @@ type Options struct {
 	onInvalid func(row int, err error) error // see [datasets.Roles]; nil returns the first error
 }
 
-// ExplainOptions are options of Shapley values.
+// ExplainOptions are options of Shapley values. The zero value selects the defaults.
 type ExplainOptions struct {
 	Method     inspection.Method
 	Background int // number of background rows; 0 for 100

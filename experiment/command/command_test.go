@@ -302,7 +302,7 @@ func TestShowAuto(t *testing.T) {
 	showAuto(&out, r)
 	has(t, out.String(), "left out of the report for lack of time: importance of inputs, learning curve; bochner report "+
 		"runs/flats adds them\n")
-	has(t, out.String(), "r2 0.88 ± 0.01 over the folds (0.9 less 0.02, because it is the best of many), with\n")
+	has(t, out.String(), "r2 0.88 ± 0.01 estimated for new rows (0.9 over the folds), with\n")
 }
 
 // heardBy is a writer that calls a function.

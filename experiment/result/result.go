@@ -151,10 +151,10 @@ type Auto struct {
 	Score    string         `json:"score"`
 	Recipe   string         `json:"recipe"`
 	Params   map[string]any `json:"params"`
-	Mean     float64        `json:"mean"` // over the folds, less Optimism
+	Mean     float64        `json:"mean"` // estimate of the score on new rows
 	StdError float64        `json:"std_error"`
-	// Optimism is the estimated excess of the mean over the score on new rows, because it was selected as
-	// the best; negative if smaller scores are better.
+	// Optimism is the excess of the mean over the folds over Mean, positive if it is the best of many, negative if
+	// the folds have fewer training rows; with the other sign if smaller scores are better.
 	Optimism   float64     `json:"optimism,omitempty"`
 	Candidates int         `json:"candidates"`
 	Resumed    int         `json:"resumed,omitempty"` // candidates read from the journal of an interrupted run
