@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -87,22 +86,22 @@ func exportedStructs(t *testing.T) map[string]structDecl {
 	out := map[string]structDecl{}
 	skip := []string{"internal", "testdata", "bench", "cmd", "distributed", "docs", "examples", ".git"}
 	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() || slices.Contains(skip, entry.Name()) {
-			if err == nil && entry.IsDir() {
-				return fs.SkipDir
-			}
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains(skip, entry.Name()):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
 			return err
 		}
-		notTest := func(f os.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-		packages, err := parser.ParseDir(token.NewFileSet(), file, notTest, parser.ParseComments)
-		for _, p := range packages {
-			for _, f := range p.Files {
-				for _, decl := range f.Decls {
-					addStruct(out, filepath.ToSlash(file), decl)
-				}
-			}
+		for _, decl := range f.Decls {
+			addStruct(out, filepath.ToSlash(filepath.Dir(file)), decl)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
