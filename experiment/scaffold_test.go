@@ -631,7 +631,7 @@ func numbered(header string) string {
 	return b.String()
 }
 
-// TestDraftOfIntegerLabels checks that the draft for an svmlight file with many integer labels says that they
+// TestDraftOfIntegerLabels checks that the draft for an svmlight file with many integer labels notes that they
 // are taken as numbers.
 func TestDraftOfIntegerLabels(t *testing.T) {
 	t.Chdir(t.TempDir())

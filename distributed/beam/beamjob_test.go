@@ -26,7 +26,7 @@ data: {train: rows.csv, target: y, task: regression}
 pipeline:
   - columns:
       - {name: numbers, select: numeric, steps: [standardize]}
-      - {name: texts, select: categorical, steps: [onehot]}
+      - {name: categories, select: categorical, steps: [onehot]}
   - pca: {components: 4}
   - rff: {features: 60, gamma: 0.3}
   - ridge: {alpha: 0.1}
@@ -130,7 +130,7 @@ data: {train: rows.csv, target: y, task: regression}
 pipeline:
   - columns:
       - {name: numbers, select: numeric, steps: [standardize]}
-      - {name: texts, select: categorical, steps: [onehot]}
+      - {name: categories, select: categorical, steps: [onehot]}
   - rff: {features: 40}
   - ridge
 search:
