@@ -79,7 +79,7 @@ func TestAuto(t *testing.T) {
 	}
 	if all := strings.Join(reported, "\n"); !strings.Contains(all, "24 held out") ||
 		!strings.Contains(all, "price: regression") {
-		t.Errorf("told:\n%s", all)
+		t.Errorf("reported:\n%s", all)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err != nil {
@@ -256,7 +256,7 @@ func TestAutoHeldOut(t *testing.T) {
 		t.Errorf("%+v\n%+v", first.Auto, second.Auto)
 	}
 	if fmt.Sprint(first.Test) == fmt.Sprint(second.Test) {
-		t.Error("the test rows are not others: the case tells nothing")
+		t.Error("the test rows must differ for this case")
 	}
 	houses(t, "new.csv", 40, nil)
 	var got [2]bytes.Buffer

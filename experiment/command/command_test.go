@@ -153,7 +153,7 @@ func TestPredictFlags(t *testing.T) {
 	call(t, failure, "predict model.bochner new.csv -o p.parquet"+flags)
 }
 
-// What init says of files that it cannot use is true: units, files of other columns, ends of lines.
+// The message of init about an unusable file is correct: units, files of other columns, ends of lines.
 func TestInitOfOddFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	units := "a,b,y\n"
@@ -538,7 +538,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 	call(t, success, "evaluate model.bochner true.csv --drop d")
 }
 
-// TestInterruptedPrediction checks that only the message of an interrupted run says that it can be
+// TestInterruptedPrediction checks that only the message of an interrupted run has the remedy that it can be
 // resumed.
 func TestInterruptedPrediction(t *testing.T) {
 	t.Chdir(workplace(t))
