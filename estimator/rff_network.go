@@ -54,7 +54,7 @@ import (
 //
 // Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in float32, and n·L·D sines and cosines; 34·d·D bytes
 // for the weights of a layer. All rows are stored in memory. Errors: a categorical column, a
-// missing or infinite value, no rows, a list of γ of the wrong length, and [ErrDiverged] if
+// missing or infinite value, no rows, a list of γ of the wrong length, and divergence if
 // LearningRate is too large. If the inputs are uninformative, all predictions are the mean, or the
 // class frequencies, with a warning. The method Relevance of the fitted network returns the relevance of the
 // inputs.

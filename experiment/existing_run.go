@@ -48,7 +48,7 @@ func (e *existingRunError) Error() string {
 
 // existingRun returns an [*existingRunError] if the output directory contains a finished run that
 // differs in more than names and time limits.
-func existingRun(s Spec, data digests, before *result.InitialModel) error {
+func existingRun(s Spec, found result.Result) error {
 	then, err := resultIn(s.Output.Dir)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
@@ -88,7 +88,7 @@ func existingRun(s Spec, data digests, before *result.InitialModel) error {
 	for _, d := range old.Differences(own) {
 		out.Differences = append(out.Differences, d.String())
 	}
-	for _, d := range otherFiles(then, result.Result{SHA256: data, Before: before}) {
+	for _, d := range otherFiles(then, found) {
 		what := "other contents"
 		if d.Path == continued {
 			what = "another model"

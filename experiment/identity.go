@@ -118,21 +118,13 @@ func otherFiles(then, now result.Result) (out []config.Difference) {
 	for _, file := range []struct{ path, then, now string }{
 		{"data.train", then.SHA256.Train, now.SHA256.Train},
 		{"data.test", then.SHA256.Test, now.SHA256.Test},
-		{continued, digestOf(then.Before), digestOf(now.Before)},
+		{continued, then.Before.SHA256, now.Before.SHA256},
 	} {
 		if file.then != file.now {
 			out = append(out, config.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
 		}
 	}
 	return out
-}
-
-// digestOf returns the digest of the initial model, "" for none.
-func digestOf(b *result.InitialModel) string {
-	if b == nil {
-		return ""
-	}
-	return b.SHA256
 }
 
 // start is the beginning of a digest.
