@@ -56,7 +56,7 @@ func TestReportSections(t *testing.T) {
 	put(t, "rows.csv", measured(300))
 	r := execute(t, spec(t, reported, set("report.html", "false"), set("report.importance.repeats", "0"),
 		set("report.learning_curve.points", "0")))
-	if r.Importance != nil || r.LearningCurve != nil || r.Effects != nil || len(r.Baselines) != 2 {
+	if r.Importance != nil || r.LearningCurve.Rows != nil || r.Effects != nil || len(r.Baselines) != 2 {
 		t.Errorf("%+v", r.Findings)
 	}
 	if _, err := os.Stat("out/report.html"); err == nil {
@@ -131,7 +131,7 @@ func TestReportsOfOtherRuns(t *testing.T) {
 					t.Errorf("%+v", r.Findings)
 				}
 			case "anomaly":
-				if r.Confusion == nil || len(r.ROC) != 1 || r.ROC[0].Class != "odd" || r.Baselines != nil {
+				if r.Confusion.Classes == nil || len(r.ROC) != 1 || r.ROC[0].Class != "odd" || r.Baselines != nil {
 					t.Errorf("%+v", r.Findings)
 				}
 			}

@@ -32,9 +32,10 @@ func summary(found *gridsearch.Result, started *result.EarlierRun) *result.Searc
 		started.GridSize = found.GridSize
 	}
 	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
-	for _, round := range found.Rounds {
-		out.Rounds = append(out.Rounds, result.Round{Resource: round.Resource, Candidates: len(round.Candidates),
-			Best: candidate(round.Best())})
+	out.Rounds = slices.Grow(out.Rounds, len(found.Rounds))[:len(found.Rounds)]
+	for k, round := range found.Rounds {
+		r := &out.Rounds[k]
+		r.Resource, r.Candidates, r.Best = round.Resource, len(round.Candidates), candidate(round.Best())
 		out.Candidates = max(out.Candidates, len(round.Candidates))
 	}
 	for _, c := range found.Candidates {
