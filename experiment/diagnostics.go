@@ -24,14 +24,15 @@ import (
 
 // Limits of a report by default: a few seconds.
 const (
-	maxLearning   = 2e7    // rows × features
-	maxImportance = 2.5e10 // products
-	minInspected  = 50     // rows to measure importance on
-	maxShapley    = 1e10   // rows × background × features × inputs²
-	minExplained  = 20     // rows with Shapley values
-	maxExplained  = 200
-	maxANOVA      = 2e10 // operations
-	shownEffects  = 4    // number of the most important inputs
+	maxLearning    = 2e7    // rows × features
+	maxImportance  = 2.5e10 // products
+	minInspected   = 50     // rows to measure importance on
+	backgroundRows = 100
+	maxShapley     = 1e10 // rows × background × features × inputs²
+	minExplained   = 20   // rows with Shapley values
+	maxExplained   = 200
+	maxANOVA       = 2e10 // operations
+	shownEffects   = 4    // number of the most important inputs
 )
 
 // examination is a model with the rows for its diagnostics.
@@ -45,8 +46,7 @@ type examination struct {
 }
 
 // examine computes the diagnostics of the predictions of the test rows, or else of the training
-// rows. If a part fails, it is omitted and the findings name the reason; the run succeeds. The time
-// until limits all of it, unless it is zero.
+// rows. The time until limits all of it, unless it is zero.
 func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until time.Time, o Options, out *outputs) error {
 	began := time.Now()
 	o.Progress.report("report", 0, 0)
@@ -55,13 +55,22 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 	if data.Test != nil {
 		e.found.On = "test"
 	}
+	err := e.compute(ctx, nil)
+	out.result.Seconds.Report = time.Since(began).Seconds()
+	return err
+}
+
+// compute computes the named diagnostics, nil for all. If a part fails, it is omitted and the findings name the reason;
+// those that the time limit leaves out are in LeftOut.
+func (e examination) compute(ctx context.Context, names []string) error {
+	v := e.evaluated
 	for _, part := range []struct {
 		name    string
 		examine func(context.Context) error
 	}{{"predictions by class or error", func(context.Context) error {
-		err := diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), quantileOf(f.model),
+		err := diagnostics.Judged(&e.found.Findings, v.Input(), e.data.Task, v.on.Schema(), quantileOf(e.model),
 			v.number)
-		addThresholds(&e.found.Findings, f.model)
+		addThresholds(&e.found.Findings, e.model)
 		var low, high []float64 // of the training targets
 		for _, c := range e.found.Profile.Targets {
 			low, high = append(low, c.Min), append(high, c.Max)
@@ -75,13 +84,20 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		return err
 	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"Shapley values", e.shapley},
 		{"variance by input", e.anova}, {"learning curve", e.learning}} {
-		if err := e.guard(ctx, part.examine); ctx.Err() != nil {
+		if names != nil && !slices.Contains(names, part.name) {
+			continue
+		}
+		before := *e.found
+		switch err := e.guard(ctx, part.examine); {
+		case ctx.Err() != nil:
 			return ctxerr.Check(ctx)
-		} else if err != nil {
+		case errors.Is(err, errNoTime): // without half of its results
+			*e.found = before
+			e.found.LeftOut = append(e.found.LeftOut, part.name)
+		case err != nil:
 			e.skip(part.name, err)
 		}
 	}
-	out.result.Seconds.Report = time.Since(began).Seconds()
 	return nil
 }
 
@@ -105,7 +121,7 @@ func (e examination) guard(ctx context.Context, part func(context.Context) error
 }
 
 // errNoTime is the cause of a part that the end of the budget has cut.
-var errNoTime = errors.New("out of time; bochner run computes it")
+var errNoTime = errors.New("out of time")
 
 // skip records that a part is omitted.
 func (e examination) skip(part string, why error) {
@@ -286,11 +302,11 @@ func (e examination) shapley(ctx context.Context) error {
 	if slices.ContainsFunc(e.data.Train.Schema().Columns, func(c datasets.Column) bool { return c.Kind == datasets.Text }) {
 		return errors.New("not available for models of text columns")
 	}
-	rows := int(min(maxExplained, maxShapley/(inspection.DefaultBackground*features*inputs*inputs)))
+	rows := int(min(maxExplained, maxShapley/(backgroundRows*features*inputs*inputs)))
 	if rows < minExplained {
 		return fmt.Errorf("too expensive with %.0f inputs and %.0f features; bochner explain computes them", inputs, features)
 	}
-	background, err := sampled(ctx, e.data.Train, e.found.Rows.Train, inspection.DefaultBackground)
+	background, err := sampled(ctx, e.data.Train, e.found.Rows.Train, backgroundRows)
 	if err != nil {
 		return err
 	}
@@ -310,10 +326,10 @@ func (e examination) shapley(ctx context.Context) error {
 // anova decomposes the variance of the predictions. It applies where Shapley values are exact.
 func (e examination) anova(ctx context.Context) error {
 	inputs, features, ok := e.explainable()
-	if !ok || e.found.Shapley == nil {
+	if !ok || e.found.Shapley.Outputs == nil {
 		return nil
 	}
-	const n = inspection.DefaultBackground
+	const n = backgroundRows
 	if features*n*inputs*(features+n*inputs) > maxANOVA {
 		return fmt.Errorf("too expensive with %.0f inputs and %.0f features", inputs, features)
 	}
@@ -351,7 +367,7 @@ func (e examination) rareRows() int {
 // importanceRows returns how many rows importance is measured on: the usual number or, up to ten times
 // that, the given one, as far as predictions of that many products each stay affordable.
 func importanceRows(products float64, inputs, repeats, least int) int {
-	rows := inspection.DefaultRows(inputs, repeats)
+	rows := inspection.Options{Repeats: repeats}.DefaultRows(inputs)
 	return int(min(float64(max(rows, min(least, 10*rows))), maxImportance/(products*float64(inputs*repeats))))
 }
 
@@ -410,7 +426,7 @@ func (e examination) learning(ctx context.Context) error {
 		}
 		return value, err
 	}
-	e.found.LearningCurve, err = diagnostics.Learning(ctx, spec, e.model, train, points, e.data.spec.Seed,
+	err = diagnostics.Learning(ctx, &e.found.Findings, spec, e.model, train, points, e.data.spec.Seed,
 		func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
 			some, err := sampled(ctx, learned.Source(), learned.Rows(), maxJudged)
 			if err == nil {
@@ -421,7 +437,7 @@ func (e examination) learning(ctx context.Context) error {
 			}
 			return own, unseen, err
 		})
-	if e.found.LearningCurve != nil {
+	if e.found.LearningCurve.Rows != nil {
 		e.found.LearningCurve.Score = score.Name
 	}
 	return err

@@ -20,7 +20,7 @@ import (
 
 // runOutputs lists all files that [Run] may write, autoOutputs those of [Auto].
 var (
-	runOutputs  = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
+	runOutputs  = []string{"spec.yaml", "result.json", candidatesName, "predictions.csv", files.ModelName, "report.html"}
 	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName,
 		"report.html"}
 )
@@ -48,7 +48,7 @@ func (e *existingRunError) Error() string {
 
 // existingRun returns an [*existingRunError] if the output directory contains a finished run that
 // differs in more than names and time limits.
-func existingRun(s Spec, data digests, before *result.InitialModel) error {
+func existingRun(s Spec, found result.Result) error {
 	then, err := resultIn(s.Output.Dir)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
@@ -88,10 +88,13 @@ func existingRun(s Spec, data digests, before *result.InitialModel) error {
 	for _, d := range old.Differences(own) {
 		out.Differences = append(out.Differences, d.String())
 	}
-	for _, d := range otherFiles(then, result.Result{SHA256: data, Before: before}) {
+	for _, d := range otherFiles(then, found) {
 		what := "other contents"
-		if d.Path == continued {
+		switch d.Path {
+		case continued:
 			what = "another model"
+		case startFrom:
+			what = "other candidates"
 		}
 		out.Differences = append(out.Differences, fmt.Sprintf("%s: %s (SHA-256 %s → %s)", d.Path, what, d.Then, d.Now))
 	}

@@ -110,15 +110,19 @@ func checkUnchangedDatabase(ctx context.Context, s Spec, before digests) error {
 	return nil
 }
 
-// continued is the flag that names the model to update.
-const continued = "--continue"
+// Flags that name the model to update, and the run to start from.
+const (
+	continued = "--continue"
+	startFrom = "--start-from"
+)
 
 // otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.
 func otherFiles(then, now result.Result) (out []config.Difference) {
 	for _, file := range []struct{ path, then, now string }{
 		{"data.train", then.SHA256.Train, now.SHA256.Train},
 		{"data.test", then.SHA256.Test, now.SHA256.Test},
-		{continued, digestOf(then.Before), digestOf(now.Before)},
+		{continued, then.Before.SHA256, now.Before.SHA256},
+		{startFrom, startDigest(then.Search), startDigest(now.Search)},
 	} {
 		if file.then != file.now {
 			out = append(out, config.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
@@ -127,12 +131,20 @@ func otherFiles(then, now result.Result) (out []config.Difference) {
 	return out
 }
 
-// digestOf returns the digest of the initial model, "" for none.
-func digestOf(b *result.InitialModel) string {
-	if b == nil {
-		return ""
+// startDigest returns the digest of the candidates that a search starts from, "" for none.
+func startDigest(s *result.Search) string {
+	if from := startedFrom(s); from != nil {
+		return from.SHA256
 	}
-	return b.SHA256
+	return ""
+}
+
+// startedFrom returns the run that a search starts from, nil for none.
+func startedFrom(s *result.Search) *result.EarlierRun {
+	if s == nil {
+		return nil
+	}
+	return s.Started
 }
 
 // start is the beginning of a digest.

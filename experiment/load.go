@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/experiment/internal/validate"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
@@ -22,7 +23,9 @@ type loaded struct {
 	spec   Spec           // with the database that answers, and the schema of the model before
 	shape  datasets.Shape // of the training rows
 	before *opened        // the model to update; nil for none
-	end    func() error   // of the database
+
+	start []gridsearch.Candidate // of an earlier run, that the search starts from; nil for none
+	end   func() error           // of the database
 }
 
 // load opens the outputs, reads the data and records notes about it.
@@ -48,8 +51,13 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 		return nil, err
 	}
 	if o.Continue != "" {
-		if data.before, found.Before, err = openBefore(ctx, &spec, o.Continue); err != nil {
+		if data.before, err = openBefore(ctx, &spec, o.Continue, found); err != nil {
 			return nil, err
+		}
+	}
+	if o.StartFrom != "" {
+		if data.start, found.Search, err = readStart(ctx, spec, o.StartFrom); err != nil {
+			return nil, fmt.Errorf("experiment: cannot start from %s: %w", o.StartFrom, err)
 		}
 	}
 	if err := out.open(spec, o.Force); err != nil {
@@ -85,20 +93,21 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 
 // openBefore opens the model to update; its schema applies to the data of the experiment. It
 // returns an error if the pipeline of the experiment cannot update it.
-func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.InitialModel, error) {
+func openBefore(ctx context.Context, spec *Spec, path string, found *result.Result) (*opened, error) {
 	if spec.Search != nil {
-		return nil, nil, errors.New("experiment: a search does not support incremental learning; use --no-search")
+		return nil, errors.New("experiment: a search does not support incremental learning; use --no-search")
 	}
 	m, err := openModel(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := spec.Pipeline.Continues(m.Predictor); err != nil {
-		return nil, nil, fmt.Errorf("experiment: %s: %w", path, err)
+		return nil, fmt.Errorf("experiment: %s: %w", path, err)
 	}
 	spec.Data.Known = m.known()
-	digest, err := files.Digest(ctx, reader.Files{}, m.path)
-	return m, &result.InitialModel{Model: m.path, Name: m.Name, SHA256: digest}, err
+	found.Before.Model, found.Before.Name = m.path, m.Name
+	found.Before.SHA256, err = files.Digest(ctx, reader.Files{}, m.path)
+	return m, err
 }
 
 // shapeOf returns the shape of the training rows.

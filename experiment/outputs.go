@@ -53,7 +53,7 @@ func (out *outputs) open(spec Spec, force bool) (err error) {
 			return err
 		}
 	} else if !force {
-		if err := existingRun(spec, out.result.SHA256, out.result.Before); err != nil {
+		if err := existingRun(spec, out.result); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,9 @@ import (
 // specNames are the names of the experiment files of [Run] and [Auto].
 var specNames = []string{"spec.yaml", "experiment.yaml"}
 
+// candidatesName is the name of the table of the candidates of a search.
+const candidatesName = "cv_results.csv"
+
 // ReadRun reads the result of a finished run from its directory: result.json, the experiment file
 // and cv_results.csv.
 func ReadRun(folder string) (result.Result, error) {
@@ -47,7 +50,7 @@ func ReadRun(folder string) (result.Result, error) {
 		for path, v := range r.Search.Best.Params {
 			r.Search.Best.Params[path] = numberOf(v)
 		}
-		if err := readCandidates(filepath.Join(folder, "cv_results.csv"), r.Search); err != nil {
+		if err := readCandidates(filepath.Join(folder, candidatesName), r.Search); err != nil {
 			return r, err
 		}
 	}
@@ -157,21 +160,6 @@ func cell(text string) float64 {
 		return math.NaN()
 	}
 	return v
-}
-
-// Report writes report.html into the directory of a finished run and returns its path.
-func Report(folder string) (path string, err error) {
-	r, err := ReadRun(folder)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(folder, "report.html")
-	page, err := reportPage(r)
-	if err != nil {
-		return "", fmt.Errorf("experiment: cannot write a report of %s: %w; result.json is damaged", folder, err)
-	}
-	err = files.ReplaceText(path, page)
-	return filepath.ToSlash(path), err
 }
 
 // reportPage renders the page of a result. It recovers from panics, so that a report cannot fail a

@@ -1,10 +1,13 @@
 package experiment
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,21 +15,27 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/rows/reader"
+	"github.com/bochner-ml/bochner/internal/runtime/files"
 	"github.com/bochner-ml/bochner/param"
 )
 
 // summary is the search section of result.json.
-func summary(found *gridsearch.Result) *result.Search {
+func summary(found *gridsearch.Result, started *result.EarlierRun) *result.Search {
 	out := &result.Search{
 		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
 		Best:       candidate(found.Best()),
 		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...),
-		Unreached: found.Unreached,
+		Unreached: found.Unreached, Started: started,
+	}
+	if started != nil {
+		started.GridSize = found.GridSize
 	}
 	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
-	for _, round := range found.Rounds {
-		out.Rounds = append(out.Rounds, result.Round{Resource: round.Resource, Candidates: len(round.Candidates),
-			Best: candidate(round.Best())})
+	out.Rounds = slices.Grow(out.Rounds, len(found.Rounds))[:len(found.Rounds)]
+	for k, round := range found.Rounds {
+		r := &out.Rounds[k]
+		r.Resource, r.Candidates, r.Best = round.Resource, len(round.Candidates), candidate(round.Best())
 		out.Candidates = max(out.Candidates, len(round.Candidates))
 	}
 	for _, c := range found.Candidates {
@@ -43,6 +52,47 @@ func candidate(c gridsearch.Candidate) result.Candidate {
 		out.Params[s.Path] = s.Value
 	}
 	return out
+}
+
+// readStart reads the candidates of an earlier run, and returns a summary of the search that starts from them.
+func readStart(ctx context.Context, spec Spec, folder string) ([]gridsearch.Candidate, *result.Search, error) {
+	earlier, err := ReadRun(folder)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case spec.Search == nil:
+		return nil, nil, errors.New("the experiment must have a search")
+	case earlier.Auto != nil:
+		return nil, nil, errors.New("it is a run of bochner auto; use bochner auto with the same flag")
+	case earlier.Search == nil:
+		return nil, nil, errors.New("its experiment must have a search")
+	}
+	digest, err := files.Digest(ctx, reader.Files{}, filepath.Join(folder, candidatesName))
+	candidates := make([]gridsearch.Candidate, 0, len(earlier.Search.All))
+	for _, c := range earlier.Search.All {
+		one := gridsearch.Candidate{Summary: gridsearch.Summary{Name: earlier.Search.Score, Mean: c.Mean}, Rank: c.Rank,
+			Failed: c.Failed}
+		for _, path := range slices.Sorted(maps.Keys(c.Params)) {
+			one.Settings = append(one.Settings, param.Setting{Path: path, Value: c.Params[path]})
+		}
+		candidates = append(candidates, one)
+	}
+	return candidates, &result.Search{Started: &result.EarlierRun{Run: filepath.ToSlash(folder), SHA256: digest}}, err
+}
+
+// ofStart names the flag in the errors of a search that starts from an earlier run.
+func ofStart(err error, folder string) error {
+	var errs param.FieldErrors
+	if folder == "" || !errors.As(err, &errs) {
+		return err
+	}
+	errs = slices.Clone(errs)
+	for i := range errs {
+		if errs[i].Path == "start" {
+			errs[i].Path = startFrom + " " + folder
+		}
+	}
+	return fmt.Errorf("experiment: %w", errs)
 }
 
 // planOfSearch is the plan of the search on rows that are stood for, without the last fit.
@@ -62,8 +112,8 @@ func ofHalving(err error) error {
 	return fmt.Errorf("experiment: %w", f)
 }
 
-// journalKey identifies a search by its spec and data.
-func journalKey(spec Spec, data digests) string {
+// journalKey identifies a search by its spec, its data and the candidates that it starts from, "" for none.
+func journalKey(spec Spec, data digests, start string) string {
 	spec.Output, spec.Intervals = config.Output{}, nil // candidates have none
 	spec.Report = config.NewReport()
 	if spec.Search != nil {
@@ -75,6 +125,6 @@ func journalKey(spec Spec, data digests) string {
 	if err != nil {
 		text = []byte(spec.Name)
 	}
-	sum := sha256.Sum256([]byte(string(text) + data.Train + data.Test))
+	sum := sha256.Sum256([]byte(string(text) + data.Train + data.Test + start))
 	return hex.EncodeToString(sum[:6])
 }

@@ -31,8 +31,8 @@ const (
 	MethodSampling Method = "sampling" // antithetic permutation sampling, with standard errors
 )
 
-// DefaultBackground is the default number of background rows.
-const DefaultBackground = 100
+// defaultBackground is the default number of background rows.
+const defaultBackground = 100
 
 const (
 	defaultPrecision = 0.02
@@ -253,7 +253,7 @@ func (o *ShapleyOptions) check() error {
 		errs = append(errs, errors.New("inspection: method must be auto or exact for interactions, got sampling"))
 	}
 	if o.Background < 0 {
-		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", DefaultBackground,
+		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", defaultBackground,
 			o.Background))
 	}
 	if !(o.Precision >= 0) || math.IsInf(o.Precision, 1) {
@@ -265,7 +265,7 @@ func (o *ShapleyOptions) check() error {
 			o.MaxRounds))
 	}
 	if o.Background == 0 {
-		o.Background = DefaultBackground
+		o.Background = defaultBackground
 	}
 	if o.Precision == 0 {
 		o.Precision = defaultPrecision

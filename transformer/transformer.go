@@ -15,7 +15,7 @@
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
 //	target_encode    [TargetEncode] the mean target of categories that of the category
 //	hash             [Hash]         the columns of categories    ±1 in one of a fixed number of columns
-//	tfidf            [TFIDF]        terms and their frequency    weighted counts of the terms of texts
+//	tfidf            [TFIDF]        terms and their frequency    weighted counts of the terms
 //	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
@@ -61,11 +61,11 @@ var (
 	_ = []interface {
 		fitted
 		DenseTransformer
-	}{(*FittedScaler)(nil), (*fittedQuantile)(nil), (*fittedScale)(nil), (*fittedTargetEncode)(nil),
+	}{(*fittedScaler)(nil), (*fittedQuantile)(nil), (*fittedScale)(nil), (*fittedTargetEncode)(nil),
 		(*fittedARD)(nil), (*FittedRFM)(nil), (*FittedPCA)(nil), (*fittedImpute)(nil), (*fittedOrdinal)(nil),
-		(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil),
+		(*FittedRFF)(nil), (*fittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil),
 		(*fittedPolynomialSketch)(nil), (*fittedAdditiveChi2)(nil), (*fittedSkewedChi2)(nil)}
-	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
+	_ = []SingleTransformer{(*FittedRFF)(nil), (*fittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []TwoStageFitter{ARD{}, Quantile{}}
 	_ = []datasets.Tagger{RFF{}, SoftmaxFeatures{}, PolynomialSketch{}, AdditiveChi2{}, SkewedChi2{}, Binning{},
 		Scale{}, Hash{}, Dense{}, Nystroem{}, PCA{}}

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 )
 
 // Options describe the format of a file and the roles of its columns. The zero value reads a file
@@ -190,13 +191,10 @@ func (f *file) lineError(line int, err error) error {
 	return &datasets.LineError{File: f.path, Line: line, Err: err}
 }
 
-// ErrEncoding is wrapped by errors about a file with another encoding than Options.Encoding.
-var ErrEncoding = errors.New("not in the encoding of the options")
-
 type encodingError string
 
 func (e encodingError) Error() string { return string(e) }
-func (e encodingError) Unwrap() error { return ErrEncoding }
+func (e encodingError) Unwrap() error { return rowerrors.ErrEncoding }
 
 // encodingMessage returns the error about another encoding.
 func (f *file) encodingMessage() string {
@@ -205,7 +203,7 @@ func (f *file) encodingMessage() string {
 		encoding = text.Encodings[0]
 	}
 	if encoding != f.o.Encoding && f.o.Encoding != "" {
-		return fmt.Sprintf("must be %s, as the byte order mark of the file says", encoding)
+		return fmt.Sprintf("must be %s, by the byte order mark of the file", encoding)
 	}
 	others := slices.DeleteFunc(slices.Clone(text.Encodings), func(name string) bool { return name == encoding })
 	return fmt.Sprintf("must be %s; set csv.encoding to one of %s", encoding, strings.Join(others, ", "))

@@ -157,6 +157,7 @@ func (c planCommand) Run(s *session) error {
 type runCommand struct {
 	specFlags
 	Continue string `files:"" placeholder:"MODEL" help:"Continue training a saved model with the new rows, for pipelines that end in sgd_classifier or sgd_regressor."`
+	Start    string `name:"start-from" files:"" placeholder:"RUN" help:"Directory of an earlier run of the same grid, such as one of other rows: the search continues from its candidates."`
 	Force    bool   `short:"f" help:"Overwrite the results of a different run in output.dir."`
 }
 
@@ -181,7 +182,7 @@ func (c runCommand) Run(s *session) error {
 	}
 	progress, searching, end := s.progress()
 	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force,
-		Continue: c.Continue, OnWarning: s.warn})
+		Continue: c.Continue, StartFrom: c.Start, OnWarning: s.warn})
 	end()
 	if err != nil {
 		return err
@@ -313,13 +314,16 @@ type reportCommand struct {
 
 func (reportCommand) Help() string {
 	return `Reads result.json, cv_results.csv and the experiment file in the directory of a finished run and writes
-report.html into it, as the run itself does: a self-contained page.
+report.html into it, as the run itself does: a self-contained page. Figures that the time limit of auto has left
+out are computed first, from the data of the experiment file, and added to result.json; scores do not change.
 
 Example: bochner report runs/adult`
 }
 
 func (c reportCommand) Run(s *session) error {
-	path, err := experiment.Report(c.Folder)
+	progress, _, end := s.progress()
+	path, err := experiment.Report(s.ctx, c.Folder, experiment.Options{Progress: progress})
+	end()
 	if err != nil {
 		return err
 	}
@@ -387,18 +391,12 @@ func (c inspectCommand) Run(s *session) error {
 	return nil
 }
 
-type schemaCommand struct {
-	Reference bool `help:"Print the reference of all keys and steps as Markdown instead."`
-}
+type schemaCommand struct{}
 
 func (schemaCommand) Help() string { return "Example: bochner schema > experiment.schema.json" }
 
-func (c schemaCommand) Run(s *session) error {
-	text := experiment.JSONSchema()
-	if c.Reference {
-		text = []byte(experiment.Reference())
-	}
-	_, err := s.out.Write(text)
+func (schemaCommand) Run(s *session) error {
+	_, err := s.out.Write(experiment.JSONSchema())
 	return err
 }
 

@@ -20,7 +20,7 @@ func showResult(out io.Writer, r result.Result) {
 	showSimpler(out, r)
 	printf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test,
 		r.Features)
-	if b := r.Before; b != nil {
+	if b := r.Before; b.Model != "" {
 		printf(out, "continued from %s, %d training rows in total\n", b.Model, b.Rows)
 	}
 	if s := r.Search; s != nil {
@@ -30,6 +30,9 @@ func showResult(out io.Writer, r result.Result) {
 			candidates, with = "fixed pipeline", ""
 		case s.Candidates == 1:
 			candidates = "1 candidate"
+		}
+		if from := s.Started; from != nil {
+			candidates = fmt.Sprintf("started from %s: %d of %.0f candidates", from.Run, s.Candidates, from.GridSize)
 		}
 		if rounds := len(s.Rounds); rounds > 0 {
 			candidates += fmt.Sprintf(" in %d rounds, the last of %d", rounds, s.Rounds[rounds-1].Candidates)
@@ -90,7 +93,7 @@ func showFiles(out io.Writer, r result.Result) {
 
 // showFound prints the sizes of clusters and the shares of anomalies.
 func showFound(out io.Writer, r result.Result) {
-	if c := r.Clusters; c != nil {
+	if c := r.Clusters; c.Train != nil {
 		fmt.Fprintln(out)
 		t := columns(out)
 		fmt.Fprint(t, "cluster\ttrain")
@@ -111,8 +114,8 @@ func showFound(out io.Writer, r result.Result) {
 		}
 		t.Flush()
 	}
-	if a := r.Anomalies; a != nil {
-		printf(out, "anomalies: %.2f %% of the training rows", 100*a.Train)
+	if a := r.Anomalies; a.Train != nil {
+		printf(out, "anomalies: %.2f %% of the training rows", 100**a.Train)
 		if a.Test != nil {
 			printf(out, ", %.2f %% of the test rows", 100**a.Test)
 		}
@@ -218,7 +221,7 @@ func showClasses(out io.Writer, task string, f result.Findings, on string) {
 		one, many = "label", "labels"
 	}
 	fmt.Fprint(t, one+on)
-	counted := f.Confusion != nil && len(f.PerClass) <= matrix
+	counted := f.Confusion.Classes != nil && len(f.PerClass) <= matrix
 	if counted {
 		for _, c := range f.Confusion.Classes {
 			printf(t, "\tas %s", c)
@@ -456,6 +459,10 @@ func showModel(out io.Writer, m experiment.Model) {
 			rows = "support vectors"
 		}
 		printf(t, "stores\t%d %s, %s\n", m.KeptRows, rows, bytesText(m.Bytes))
+	}
+	if m.FittedRows > 0 {
+		printf(t, "fitted to\tall %d rows after its evaluation; the scores are those of a model of %d training rows\n",
+			m.FittedRows, m.ScoredRows)
 	}
 	if len(m.Targets) > 0 {
 		printf(t, "target\t%s\n", strings.Join(m.Targets, ", "))

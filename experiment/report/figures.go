@@ -19,7 +19,8 @@ import (
 // trustedSVG marks SVG of this module, in which all strings are escaped, as safe.
 func trustedSVG(drawn string) template.HTML { return template.HTML(drawn) }
 
-func confusionPlot(c result.Confusion) template.HTML {
+func confusionPlot(f result.Findings) template.HTML {
+	c := f.Confusion
 	t := svg.Table{Title: "Confusion matrix", RowLabel: "true", ColumnLabel: "predicted", Row: -1}
 	var descriptions []string
 	for i, row := range c.Counts {
@@ -84,7 +85,8 @@ func thresholdPlot(t meta.Cutoff) template.HTML {
 	return trustedSVG(p.SVG())
 }
 
-func calibrationPlot(list []result.Calibration) template.HTML {
+func calibrationPlot(f result.Findings) template.HTML {
+	list := f.Calibration
 	p := svg.Plot{Title: "Calibration", X: svg.Axis{Name: "predicted probability", High: 1},
 		Y: svg.Axis{Name: "observed frequency", High: 1}}
 	var descriptions []string
@@ -121,29 +123,53 @@ func predictedPlot(e result.Errors, ofTarget string) template.HTML {
 	}.SVG())
 }
 
-// costPlot shows the scores of candidates against the time of their predictions, and the front of those without a
-// faster one that is as good.
-func costPlot(a result.Auto) template.HTML {
+// frontTitle is the title of the figure of scores and times.
+const frontTitle = "Score and time of predictions"
+
+// costPlot shows the scores of candidates against the time of their predictions, and as steps the best score within a
+// time: the front of the candidates without a faster one that is as good.
+func costPlot(title string, a result.Auto) svg.Plot {
 	better := comparison(a.Score)
 	list := slices.Clone(a.Costs)
-	slices.SortFunc(list, func(a, b result.AutoCost) int { return cmp.Compare(a.PredictSeconds, b.PredictSeconds) })
-	all, front := svg.Series{Name: "candidates", Dots: true}, svg.Series{Name: "front", Color: 1, Line: true, Dots: true}
+	slices.SortFunc(list, func(a, b result.AutoCost) int {
+		if c := cmp.Compare(a.PredictSeconds, b.PredictSeconds); c != 0 || a.Mean == b.Mean {
+			return c
+		} else if better(a.Mean, b.Mean) {
+			return -1
+		}
+		return 1
+	})
+	steps := svg.Series{Name: "front", Color: 1, Line: true}
+	front, others := svg.Series{Color: 1, Dots: true}, svg.Series{Name: "other candidates", Dots: true}
+	chosen := svg.Series{Name: "chosen", Color: 2, Dots: true}
+	add := func(s *svg.Series, x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
 	for _, c := range list {
-		time := 1e6 * c.PredictSeconds
-		all.X, all.Y = append(all.X, time), append(all.Y, c.Mean)
-		if n := len(front.Y); n == 0 || better(c.Mean, front.Y[n-1]) {
-			front.X, front.Y = append(front.X, time), append(front.Y, c.Mean)
+		time, n, to := 1e6*c.PredictSeconds, len(steps.Y), &others
+		if n == 0 || better(c.Mean, steps.Y[n-1]) {
+			if n > 0 {
+				add(&steps, time, steps.Y[n-1])
+			}
+			add(&steps, time, c.Mean)
+			to = &front
+		}
+		if c.Recipe == a.Recipe && c.PredictSeconds == a.PredictSeconds {
+			to = &chosen
+		}
+		add(to, time, c.Mean)
+	}
+	p := svg.Plot{
+		Title: title,
+		AltText: fmt.Sprintf("Scores of %d candidates against microseconds per row: the front is from %s at %s to %s at %s",
+			len(list), formatNumber(steps.Y[0]), formatNumber(steps.X[0]),
+			formatNumber(steps.Y[len(steps.Y)-1]), formatNumber(steps.X[len(steps.X)-1])),
+		X: svg.Axis{Name: "microseconds per row", Log: true}, Y: svg.Axis{Name: metricLabel(a.Score)},
+	}
+	for _, s := range []svg.Series{others, steps, front, chosen} {
+		if len(s.X) > 0 {
+			p.Series = append(p.Series, s)
 		}
 	}
-	n := len(front.Y) - 1
-	return trustedSVG(svg.Plot{
-		Title: "Score and time of predictions",
-		AltText: fmt.Sprintf("Scores of %d candidates against microseconds per row: the front is from %s at %s to %s at %s",
-			len(list), formatNumber(front.Y[0]), formatNumber(front.X[0]),
-			formatNumber(front.Y[n]), formatNumber(front.X[n])),
-		X: svg.Axis{Name: "microseconds per row", Log: true}, Y: svg.Axis{Name: metricLabel(a.Score)},
-		Series: []svg.Series{all, front},
-	}.SVG())
+	return p
 }
 
 func residualPlot(e result.Errors, ofTarget string) template.HTML {
@@ -176,27 +202,28 @@ func errorPlot(e result.Errors, ofTarget string) template.HTML {
 
 // rootogram draws the square roots of the observed numbers of rows, hanging from those of the expected
 // ones, so that equal differences are about equally likely by chance.
-func rootogram(c result.Counts) template.HTML {
-	n := len(c.Observed)
+func rootogram(observed, counted []float64) template.HTML {
+	n := len(observed)
 	hanging := svg.Series{Name: "observed, hanging", Color: 1}
 	expected := svg.Series{Name: "expected", Line: true, Dots: true}
-	for k, e := range c.Expected {
+	for k, e := range counted {
 		top := math.Sqrt(e)
 		expected.X, expected.Y = append(expected.X, float64(k)), append(expected.Y, top)
-		hanging.Low, hanging.High = append(hanging.Low, top-math.Sqrt(c.Observed[k])), append(hanging.High, top)
+		hanging.Low, hanging.High = append(hanging.Low, top-math.Sqrt(observed[k])), append(hanging.High, top)
 	}
 	hanging.X, hanging.Y, hanging.Dots = expected.X, hanging.Low, true
 	return trustedSVG(svg.Plot{Title: "Rootogram", X: svg.Axis{Name: fmt.Sprintf("count, %d: more", n-1)},
 		Y: svg.Axis{Name: "√ rows"},
-		AltText: fmt.Sprintf("Rows with count 0: %s observed, %s expected", formatNumber(c.Observed[0]),
-			formatNumber(c.Expected[0])),
+		AltText: fmt.Sprintf("Rows with count 0: %s observed, %s expected", formatNumber(observed[0]),
+			formatNumber(counted[0])),
 		Series: []svg.Series{expected, hanging, {Color: svg.Reference, X: []float64{0, float64(n - 1)}, Y: []float64{0, 0},
 			Line: true, Dashed: true}}}.SVG())
 }
 
 // quantilePlot draws the shares of targets below predicted quantiles, with the range in which 95 % of
 // such shares are by chance.
-func quantilePlot(q result.QuantileReliability) template.HTML {
+func quantilePlot(f result.Findings) template.HTML {
+	q := f.Quantile
 	s := svg.Series{Name: "observed", X: q.Predicted, Y: q.Below, Line: true, Dots: true}
 	for i, n := range q.Rows {
 		spread := 1.96 * math.Sqrt(q.Quantile*(1-q.Quantile)/float64(n))
@@ -244,7 +271,8 @@ func effectsByInput(r result.Result) (out []inspection.Effects) {
 	return out
 }
 
-func learningCurvePlot(l result.LearningCurve, altText string) template.HTML {
+func learningCurvePlot(f result.Findings, altText string) template.HTML {
+	l := f.LearningCurve
 	rows := make([]float64, len(l.Rows))
 	for k, n := range l.Rows {
 		rows[k] = float64(n)

@@ -195,7 +195,7 @@ func summary(r result.Result) (out []string) {
 				formatPercent(*i.Coverage), formatNumber(*i.Width)))
 		}
 	case "clustering":
-		if c := r.Clusters; c != nil {
+		if c := r.Clusters; c.Train != nil {
 			text := fmt.Sprintf("%s rows in %d clusters", formatCount(float64(r.Rows.Train)), len(c.Train))
 			if v, ok := scores["silhouette"]; ok {
 				text += ", silhouette " + formatNumber(v)
@@ -203,8 +203,8 @@ func summary(r result.Result) (out []string) {
 			out = append(out, text+".")
 		}
 	case "anomaly":
-		if a := r.Anomalies; a != nil {
-			share := a.Train
+		if a := r.Anomalies; a.Train != nil {
+			share := *a.Train
 			if a.Test != nil {
 				share = *a.Test
 			}
@@ -214,6 +214,10 @@ func summary(r result.Result) (out []string) {
 			}
 			out = append(out, text+".")
 		}
+	}
+	if len(r.LeftOut) > 0 {
+		out = append(out, "Left out for lack of time: "+strings.Join(r.LeftOut, ", ")+
+			". To add them, run bochner report with the directory of this page.")
 	}
 	if part == "training" && slices.Contains([]string{"classification", "regression", "multilabel"}, r.Task) {
 		out = append(out, "There were no test rows: scores on training rows are optimistic.")

@@ -41,7 +41,7 @@ type section struct {
 	Sources   []link // links to result.json
 }
 
-// figure is an SVG with a title. A wide figure spans the page and scrolls; a tall one stands beside two others.
+// figure is an SVG with a title. A wide figure spans the page and scrolls; a tall one spans two rows.
 type figure struct {
 	Title string
 	SVG   template.HTML
@@ -69,11 +69,14 @@ func render(p page) (Page, error) {
 	if err := pageTemplate().Execute(&b, p); err != nil {
 		return Page{}, fmt.Errorf("report: %w", err)
 	}
-	return Page{b.String()}, nil
+	return Page{b.String(), p.Sections}, nil
 }
 
 // Page is a report. Notebooks display it automatically.
-type Page struct{ text string }
+type Page struct {
+	text     string
+	sections []section
+}
 
 // String returns the HTML document.
 func (p Page) String() string { return p.text }

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// Options are options of [Fit] and [Finish].
+// Options are options of [Fit], which requires Shards, and of [Finish]. Zero values of other fields are the defaults.
 type Options struct {
 	Shard, Shards int    // index of the shard, from 0, and number of shards
 	From          *State // Next of the previous pass; nil for pass 0
@@ -16,8 +16,6 @@ type Options struct {
 	Data     string
 	Input    io.Reader // nil is standard input
 	Progress func(rows int)
-
-	Force bool // [Finish] overwrites the results of a different run
 }
 
 // Outcome is the result of a pass.

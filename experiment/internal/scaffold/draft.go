@@ -132,7 +132,7 @@ func (d *draft) decide(target string) error {
 		if p := &d.columns[i]; p != d.goal.column && !slices.Contains(d.goal.others, p) {
 			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
 			d.dropAmbiguous(&c)
-			if c.use == texts && d.task.Unsupervised() {
+			if c.use == textual && d.task.Unsupervised() {
 				c.use, c.reason = dropped, "text, which would be many columns; tfidf and pca make numbers of it"
 			}
 			if c.format.Name && d.task.Unsupervised() {
@@ -170,7 +170,7 @@ func (d *draft) decideGoal() error {
 	case p.declared && p.kind == datasets.Categorical || p.coded():
 		g.classes = all
 	case p.declared:
-	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > datasets.MaxInferredClasses:
+	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > reader.MaxInferredClasses:
 		var c columnPlan
 		c.profile = p
 		p.strange(&c, strs)
@@ -188,7 +188,7 @@ func (d *draft) decideGoal() error {
 		}
 	}
 	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete &&
-		len(all) <= datasets.MaxInferredClasses &&
+		len(all) <= reader.MaxInferredClasses &&
 		2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b valueCount) int { return compareNumbers(a.name, b.name) })
@@ -453,7 +453,7 @@ func (d *draft) drops() {
 func (d *draft) kinds() {
 	begun := false
 	for _, c := range d.inputs {
-		if c.use >= dates || c.use != texts && (c.reason == "" || c.declared) {
+		if c.use >= dates || c.use != textual && (c.reason == "" || c.declared) {
 			continue
 		}
 		if !begun {
@@ -468,11 +468,11 @@ func (d *draft) kinds() {
 			kind = fmt.Sprintf("{labels: %s}", config.Flow(c.format.Delimiter))
 		case c.format.Name:
 			kind = "name"
-		case c.use == texts:
+		case c.use == textual:
 			kind = datasets.Text.String()
 		}
 		d.line("    %s %s # %s", config.Key(c.name, "    "), kind, oneLine(c.reason))
-		if d.remark != nil && (c.use == texts || c.format != datasets.Format{}) {
+		if d.remark != nil && (c.use == textual || c.format != datasets.Format{}) {
 			d.remark(fmt.Sprintf("Column %s: %s.", printable(c.name), oneLine(c.reason)))
 		}
 	}
@@ -501,7 +501,7 @@ func (d *draft) dates() {
 }
 
 // Name returns the name of an experiment: that of the first file, or of the directory of a pattern. A name
-// that says nothing about the data follows that of its directory, as in houses-train.
+// without information about the data follows that of its directory, as in houses-train.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
 	if reader.ReadOnce(first) {
