@@ -114,7 +114,7 @@ func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*mo
 	return NewModel(ctx, fitted, data.Source())
 }
 
-// FitSource is [Fit] over a stream of blocks, such as a file larger than memory. It reads the rows once more for the
+// FitSource is [Fit] over a stream of blocks, such as a file larger than memory. It reads the rows again for the
 // Profile.
 func FitSource(ctx context.Context, machine pipeline.Pipeline, rows datasets.Source) (*modelfile.Model, error) {
 	fitted, err := machine.FitSource(ctx, rows)

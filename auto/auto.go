@@ -18,8 +18,8 @@
 // concurrently, one per core. A first model is available after about a second.
 //
 // Fit uses no rows other than data, so hold out test rows first; afterwards, [estimator.Refit] fits the
-// model to all of them. The cross-validation score of the
-// selected model is optimistic, because it is the best of many; [Result.Optimism] estimates by how much.
+// model to all of them. The cross-validation score of the selected model is that of the best of many, on fewer training
+// rows; [Entry.Estimate] corrects both.
 package auto
 
 import (
@@ -98,10 +98,6 @@ type Result struct {
 	Pipeline pipeline.Pipeline   // the selected spec
 	Model    estimator.Predictor // the fit of Pipeline, or of the ensemble, to all rows
 	Chosen   Entry               // cross-validation of the selected entry
-	// Optimism is the estimated excess of the score of Chosen over that on new rows, because it was
-	// selected as the best of many: Chosen.Score − Optimism is an estimate without it. It is negative if
-	// smaller scores are better.
-	Optimism float64
 
 	Score           string // the metric for model selection
 	GreaterIsBetter bool   // whether greater values of Score are better

@@ -67,7 +67,7 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 		for k := range sizes {
 			e.weights[k] *= sizes[k]
 		}
-		if e.Scores, err = r.crossValidate(d, members); err != nil {
+		if e.Output, e.Scores, err = r.crossValidate(d, members); err != nil {
 			break
 		}
 		e.mean, _ = meanAndSpread(e.Scores, 1)
@@ -136,10 +136,10 @@ func (r *run) weights(d *division, members []scored, leftOut []bool) (weights, s
 	return stacking.Fit(context.Background(), predictions, truth, r.classes, rule)
 }
 
-// crossValidate returns the score of the weighted members on each fold. The weights of a fold are computed
+// crossValidate returns the predictions of the weighted members for the test rows and the score on each fold. The weights of a fold are computed
 // from the cases of other folds without its test rows; of folds in the order of time, from earlier ones.
-func (r *run) crossValidate(d *division, members []scored) ([]float64, error) {
-	return r.scoresOf(d, func(k int) (p estimator.Prediction, err error) {
+func (r *run) crossValidate(d *division, members []scored) (whole estimator.Prediction, scores []float64, err error) {
+	scores, err = r.scoresOf(d, func(k int) (p estimator.Prediction, err error) {
 		w, sizes, err := r.weights(d, members, r.leftOut(d, k))
 		if err != nil {
 			return p, err
@@ -148,8 +148,11 @@ func (r *run) crossValidate(d *division, members []scored) ([]float64, error) {
 		for i, m := range members {
 			own[i] = rowsOf(m.Output, d.scores[k])
 		}
-		return stacking.Combine(own, w, sizes, r.classes)
+		p, err = stacking.Combine(own, w, sizes, r.classes)
+		whole.Put(p, len(d.tests), func(i int) int { return d.scores[k][i] })
+		return p, err
 	})
+	return whole, scores, err
 }
 
 // leftOut reports for each test row of one fold after the other whether weights that are tested by score k may not

@@ -49,8 +49,8 @@ func TestEnsemble(t *testing.T) {
 	if chosen < 2 || chosen != len(members) {
 		t.Errorf("%d members on the leaderboard", chosen)
 	}
-	if own.Estimate != own.Score-result.Optimism {
-		t.Errorf("estimate %g of score %g less %g", own.Estimate, own.Score, result.Optimism)
+	if own.Estimate != result.Chosen.Estimate || own.Estimate == own.Score || math.Abs(own.Estimate-own.Score) > 0.1 {
+		t.Errorf("estimate %g, %g of the result, of score %g", own.Estimate, result.Chosen.Estimate, own.Score)
 	}
 	if !own.Chosen || own.Score != result.Chosen.Score || own.Rank != 1 || !(own.StdError > 0) {
 		t.Errorf("the ensemble is %+v on the leaderboard, and %+v is chosen", own, result.Chosen)

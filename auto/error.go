@@ -1,9 +1,15 @@
 package auto
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/learning/searchloop"
 )
 
 // stdError returns the standard error of the mean score of the folds on the given number of rows,
@@ -79,4 +85,85 @@ func (r *run) optimism(chosen Entry) float64 {
 	}
 	excess -= max(r.worth(leader.mean)-r.worth(chosen.Score), 0)
 	return r.worth(max(excess, 0))
+}
+
+// pooled returns the mean score of out-of-fold predictions over the repetitions of cross-validation. Folds of a numeric
+// target are scored together: a ratio or a root of sums of few rows is biased.
+func (r *run) pooled(d *division, p estimator.Prediction) (float64, error) {
+	whole := *d
+	if r.classes == 0 {
+		whole.scores = nil
+		for parts := range slices.Chunk(d.scores, len(d.scores)/d.times) {
+			whole.scores = append(whole.scores, slices.Concat(parts...))
+		}
+	}
+	scores, err := r.scoresOf(&whole, func(k int) (estimator.Prediction, error) { return rowsOf(p, whole.scores[k]), nil })
+	mean, _ := meanAndSpread(scores, 1)
+	return mean, err
+}
+
+// estimateGain estimates by how much the score of the current model on new rows exceeds that of the folds: those of few
+// rows are biased, and the model has more training rows. Folds whose training parts are cut to the same share give the
+// slope of the learning curve, taken as a + b/n for n rows, as of parametric models. It is left out if the rows are
+// ordered by time or held out once, if the folds do not divide all rows, or if the time is short.
+func (r *run) estimateGain(ctx context.Context) error {
+	in := r.incumbent
+	d, err := r.divide(in.on)
+	if err != nil || len(d.folds) == 1 || r.options.TimeOrdered || min(in.on, in.rows) < r.data.Rows() ||
+		in.Output.Values == nil || r.Stopped() {
+		return err
+	}
+	score, err := r.pooled(d, in.Output)
+	if err != nil {
+		return err
+	}
+	r.gain = score - in.mean
+	cut, sum, sumCut := *d, 0.0, 0.0
+	cut.cut, cut.folds = true, nil
+	folds, _ := foldsOf(in.on)
+	for k, f := range d.folds {
+		parts, err := r.splitOnce(d.data.Select(f.Train), folds, uint64(k))
+		if err != nil { // such as few groups
+			return nil
+		}
+		train := make([]int, len(parts[0].Train))
+		for i, at := range parts[0].Train {
+			train[i] = f.Train[at]
+		}
+		cut.folds = append(cut.folds, datasets.Fold{Train: train, Test: f.Test})
+		sum, sumCut = sum+float64(len(f.Train)), sumCut+float64(len(train))
+	}
+	left := r.secondsLeft() - in.later
+	for _, m := range in.members {
+		took, err := r.expected(ctx, in.on, []point{m.point})
+		if left -= took; err != nil || r.timed() && left < 0 {
+			return err
+		}
+	}
+	trials := make([]*trial, len(in.members))
+	err = r.Run(ctx, len(trials), func(i int) (p *searchloop.Proposal, err error) {
+		trials[i], p = r.proposeOn(&cut, len(r.rounds), []point{in.members[i].point}, in.later)
+		return p, nil
+	})
+	if err != nil {
+		if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil {
+			err = nil
+		}
+		return err
+	}
+	var members []scored
+	for _, t := range trials {
+		if members = append(members, t.out[0]); t.out[0].Failed != "" {
+			return nil
+		}
+	}
+	output := members[0].Output
+	if len(members) > 1 {
+		output, _, err = r.crossValidate(&cut, members)
+	}
+	if fewer, wrong := r.pooled(&cut, output); err == nil && wrong == nil {
+		rows := float64(in.on * len(d.folds))
+		r.gain += (score - fewer) * (1/sum - 1/rows) / (1/sumCut - 1/sum)
+	}
+	return nil
 }

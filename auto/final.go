@@ -46,8 +46,9 @@ func (r *run) scaled(p point, scale float64) point {
 }
 
 // fit fits an ensemble to the first rows of the order (all if there are fewer), with wider maps, and stores it as the
-// current model. It is canceled at a deadline, in seconds since the start; iterations stop earlier.
-func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, until float64) error {
+// current model, unless only the one before meets the limits. It is canceled at a deadline, in seconds since the start;
+// iterations stop earlier.
+func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, until float64) (*fitted, error) {
 	phase := "refit"
 	if len(e.members) > 1 {
 		phase = "ensemble"
@@ -57,7 +58,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	for _, m := range e.members {
 		own, more, err := r.workWithLater(ctx, r.scaled(m.point, scale))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		sum, later = sum+own, later+more
 	}
@@ -76,7 +77,7 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 	for k, m := range e.members {
 		spec, model, err := r.fitMember(limited, r.scaled(m.point, scale), part.Rows(), len(e.members) == 1)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		whole.Members = append(whole.Members, meta.Member{Name: names[k], Estimator: spec})
 		members = append(members, meta.FittedMember{Name: names[k], Predictor: model})
@@ -88,17 +89,22 @@ func (r *run) fit(ctx context.Context, e ensemble, scale float64, rows int, unti
 		out.spec = pipeline.Sequence{}.Then(whole)
 		together, err := whole.Combine(ctx, part, members, nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if out.model, err = out.spec.WithFitted(together).Fit(ctx, part); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	out.took = time.Since(began).Seconds()
 	out.later = out.took * later / sum
-	r.incumbent = &out
+	if err := r.measureFitted(ctx, &out); err != nil {
+		return nil, err
+	}
+	if r.incumbent == nil || !r.exceeds(&out) || r.exceeds(r.incumbent) {
+		r.incumbent = &out
+	}
 	r.report("search")
-	return nil
+	return &out, nil
 }
 
 // memberNames returns the names of the members of an ensemble: their recipes, numbered from the second one of each.
@@ -160,7 +166,7 @@ func (r *run) keepModel(ctx context.Context) error {
 	if err != nil || s.Scores == nil || r.incumbent.rows == r.data.Rows() && r.rank(s, r.incumbent.members[0]) >= 0 {
 		return err
 	}
-	err = r.fit(ctx, single(s), 1, r.data.Rows(), r.spent()+2*keepShare*r.secondsLeft())
+	_, err = r.fit(ctx, single(s), 1, r.data.Rows(), r.spent()+2*keepShare*r.secondsLeft())
 	if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() {
 		return nil // it exceeded its estimated time; the previous model stays
 	}
@@ -201,7 +207,10 @@ func (r *run) bestAffordable(ctx context.Context, share float64) (scored, error)
 // cost of its predictions, relative to the limits, whichever is larger.
 func (r *run) load(ctx context.Context, e ensemble, scale, share float64) (float64, error) {
 	out, err := r.costRatio(ctx, e, scale)
-	if out *= r.correction; err != nil || !r.timed() {
+	if len(e.members) > 1 {
+		out *= r.correction
+	}
+	if err != nil || !r.timed() {
 		return out, err
 	}
 	sum := 0.0
@@ -251,49 +260,45 @@ func (r *run) narrow(s scored) bool {
 // with maps as wide as time allows. If a fit takes much longer than estimated, it is canceled and another one is
 // tried.
 func (r *run) finish(ctx context.Context) error {
-	over := false
-	if err := r.withinLimits(ctx); err != nil {
-		return err
-	}
 	attempts := 3
-	if r.limited() { // a model may exceed its estimated cost
+	if r.limited() { // a model may exceed its estimated cost: the next best follows
 		attempts += promoted
 	}
 	for range attempts {
+		err := r.withinLimits(ctx)
+		if err != nil || r.leader.Scores == nil {
+			return err
+		}
 		chosen, err := r.choose(ctx)
 		if err != nil || chosen.members == nil {
 			return err
 		}
-		if in := r.incumbent; over || in.rows < r.data.Rows() || !slices.EqualFunc(in.members, chosen.members,
+		if in := r.incumbent; !r.exceeds(in) && in.rows == r.data.Rows() && slices.EqualFunc(in.members, chosen.members,
 			func(a, b scored) bool { return a.point == b.point && a.on == b.on }) {
-			scale, err := r.widest(ctx, chosen, 1, finalShare)
-			if err == nil {
-				err = r.fit(ctx, chosen, scale, r.data.Rows(), r.hardDeadline())
-			}
-			if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() {
-				continue
-			}
-			if len(chosen.members) > 1 && err != nil && !errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil {
-				r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v",
-					err))
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if over, err = r.modelExceeds(ctx); err != nil {
-			return err
-		}
-		if !over {
 			break
 		}
-		if in := r.incumbent; len(in.members) == 1 { // it counts as measured: the next best follows
-			r.costs[in.members[0].point] = in.cost
-			if err := r.withinLimits(ctx); err != nil {
-				return err
-			}
+		scale, err := r.widest(ctx, chosen, 1, finalShare)
+		var out *fitted
+		if err == nil {
+			out, err = r.fit(ctx, chosen, scale, r.data.Rows(), r.hardDeadline())
 		}
+		if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() {
+			continue
+		}
+		if len(chosen.members) > 1 && err != nil && !errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil {
+			r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v",
+				err))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !r.exceeds(out) {
+			break
+		}
+	}
+	if r.exceeds(r.incumbent) {
+		return nil
 	}
 	for range 3 {
 		in := r.incumbent
@@ -304,13 +309,9 @@ func (r *run) finish(ctx context.Context) error {
 		if scale <= in.scale {
 			break
 		}
-		if err := r.fit(ctx, in.ensemble, scale, r.data.Rows(), r.hardDeadline()); err != nil {
+		if out, err := r.fit(ctx, in.ensemble, scale, r.data.Rows(), r.hardDeadline()); err != nil {
 			return err
-		}
-		if over, err := r.modelExceeds(ctx); err != nil {
-			return err
-		} else if over {
-			r.incumbent = in
+		} else if r.exceeds(out) {
 			break
 		}
 	}
@@ -352,6 +353,11 @@ func (r *run) decide(ctx context.Context) error {
 			return nil
 		}
 	}
-	r.incumbent = &in
+	if err := r.measureFitted(ctx, &in); err != nil {
+		return err
+	}
+	if !r.exceeds(&in) {
+		r.incumbent = &in
+	}
 	return nil
 }

@@ -23,7 +23,10 @@ type Entry struct {
 	Settings []param.Setting
 	Score    float64 // mean over the folds
 	StdError float64 // standard error of Score as an estimate of the score on new rows
-	// Estimate is the score less its optimism as the maximum over candidates; only of the selected entry, else 0.
+	// Estimate of the score of the model of all rows on new rows, only of the selected entry, else 0: the score less its
+	// optimism as the maximum over candidates, plus the gain by the training rows that the folds do not have. The gain is
+	// measured by a further trial of the entry. It is left out if the time left does not suffice, of rows in the order of
+	// time, and of a single held-out part, as of 10,000 rows or more.
 	Estimate float64
 	Rows     int     // number of rows for cross-validation
 	Size     int     // features or grids of the map; 0 without a map
@@ -116,8 +119,11 @@ func (r *run) leaderboard() Leaderboard {
 	}
 	if len(chosen.members) > 1 {
 		at := slices.IndexFunc(out, func(e Entry) bool {
-			return e.Rows < r.leader.on || !r.metric.Better(e.Score, chosen.mean)
+			return e.Rows < chosen.on || !r.metric.Better(e.Score, chosen.mean)
 		})
+		if at < 0 {
+			at = len(out)
+		}
 		out = slices.Insert(out, at, r.entryOfEnsemble(chosen, 1))
 	}
 	for i := range out {

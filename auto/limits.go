@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,16 +108,8 @@ func (r *run) predictCost(ctx context.Context, p point) (cost, error) {
 	}
 	if err == nil {
 		r.costs[p] = c
-		r.noteCost(kind.String(), c)
 	}
 	return c, err
-}
-
-// noteCost updates the closest of the costs that exceed a limit.
-func (r *run) noteCost(name string, c cost) {
-	if r.closest == "" || r.ratio(c) < r.closestRatio {
-		r.closest, r.closestRatio = fmt.Sprintf("%s with %v", name, c), r.ratio(c)
-	}
 }
 
 // costRatio estimates the cost of an ensemble with maps of a scale, relative to the limits. Wider maps cost at most in
@@ -166,15 +159,7 @@ func (r *run) withinLimits(ctx context.Context) error {
 			break
 		}
 	}
-	if r.leader.Scores == nil {
-		return r.tooExpensive()
-	}
 	return nil
-}
-
-// tooExpensive returns the error of a search without a model within the limits.
-func (r *run) tooExpensive() error {
-	return fmt.Errorf("no model meets the limits: the closest is %s; raise MaxPredictTime or MaxSize", r.closest)
 }
 
 // unfit reports whether a candidate does not meet the limits or was not measured.
@@ -183,29 +168,49 @@ func (r *run) unfit(p point) bool {
 	return r.limited() && (!known || r.ratio(c) > 1)
 }
 
-// modelExceeds measures the current model and reports whether it exceeds a limit. The following estimates are
-// larger by its excess.
-func (r *run) modelExceeds(ctx context.Context) (bool, error) {
-	in := r.incumbent
-	if !r.limited() || in == nil {
-		return false, nil
-	}
-	c, err := r.measure(ctx, in.model)
-	if err != nil {
-		return false, err
-	}
-	if in.cost = c; r.ratio(c) <= 1 {
-		return false, nil
-	}
-	r.correction *= r.ratio(c)
-	r.noteCost(r.entryOfEnsemble(in.ensemble, in.scale).Recipe, c)
-	return true, nil
-}
+// exceeds reports whether a model exceeds a limit.
+func (r *run) exceeds(f *fitted) bool { return r.limited() && r.ratio(f.cost) > 1 }
 
-// checkLimits returns an error if the current model exceeds a limit.
-func (r *run) checkLimits(ctx context.Context) error {
-	if over, err := r.modelExceeds(ctx); !over || err != nil {
+// measureFitted measures a model if there are limits. The cost of one that exceeds them replaces the estimate of the
+// candidate, or corrects those of ensembles, so that the next choice is another one.
+func (r *run) measureFitted(ctx context.Context, f *fitted) (err error) {
+	if !r.limited() {
+		return nil
+	}
+	if f.cost, err = r.measure(ctx, f.model); err != nil || !r.exceeds(f) || f.rows < r.data.Rows() {
 		return err
 	}
-	return r.tooExpensive()
+	if len(f.members) == 1 {
+		r.costs[r.scaled(f.members[0].point, f.scale)] = f.cost
+		return nil
+	}
+	estimate, err := r.costRatio(ctx, f.ensemble, f.scale)
+	r.correction = max(r.correction, r.ratio(f.cost)/estimate)
+	return err
+}
+
+// meetLimits replaces a model that exceeds a limit by a fit of the candidate whose predictions cost least.
+func (r *run) meetLimits(ctx context.Context) error {
+	for r.exceeds(r.incumbent) {
+		list := slices.DeleteFunc(slices.Clone(r.log), func(s scored) bool { return r.costs[s.point] == cost{} })
+		slices.SortStableFunc(list, r.rank)
+		if r.Stopped() || len(list) == 0 {
+			return ErrNoModel
+		}
+		least := slices.MinFunc(list, func(a, b scored) int {
+			return cmp.Compare(r.ratio(r.costs[a.point]), r.ratio(r.costs[b.point]))
+		})
+		name, c := r.table[least.recipe].String(), r.costs[least.point]
+		if r.ratio(c) > 1 {
+			return fmt.Errorf("no model meets the limits: the closest is %s with %v; raise MaxPredictTime or MaxSize", name, c)
+		}
+		_, err := r.fit(ctx, single(least), 1, r.data.Rows(), r.hardDeadline())
+		if errors.Is(err, searchloop.ErrEnded) && ctx.Err() == nil && !r.Stopped() {
+			err = fmt.Errorf("no model that meets the limits could be fitted in time: %s needs %v; raise Budget", name, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

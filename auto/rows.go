@@ -42,6 +42,7 @@ type division struct {
 	times   int     // number of repetitions of cross-validation
 	overlap float64 // test rows/training rows of a fold; 0 for a single fold
 	counted float64 // number of distinct test rows, (Σw)²/Σw² of weights w
+	cut     bool    // whether the folds have fewer training rows, see [run.estimateGain]
 }
 
 // rows returns the rows of score k.
@@ -217,16 +218,22 @@ func (r *sample) split(part datasets.Set) ([]datasets.Fold, error) {
 	}
 	var out []datasets.Fold
 	for k := range times {
-		one, err := r.splitter(folds, uint64(k)).Split(part)
-		if err != nil && r.classes > 0 && part.Groups == nil { // a class has fewer rows than folds
-			one, err = datasets.KFold{Folds: folds, Shuffle: true, Seed: r.seed("folds") + uint64(k)}.Split(part)
-		}
+		one, err := r.splitOnce(part, folds, uint64(k))
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, one...)
 	}
 	return out, nil
+}
+
+// splitOnce divides rows into folds once.
+func (r *sample) splitOnce(part datasets.Set, folds int, time uint64) ([]datasets.Fold, error) {
+	out, err := r.splitter(folds, time).Split(part)
+	if err != nil && r.classes > 0 && part.Groups == nil { // a class has fewer rows than folds
+		out, err = datasets.KFold{Folds: folds, Shuffle: true, Seed: r.seed("folds") + time}.Split(part)
+	}
+	return out, err
 }
 
 func (r *sample) splitter(folds int, time uint64) datasets.Splitter {

@@ -46,10 +46,9 @@ type run struct {
 	leader           scored
 	incumbent        *fitted        // current model
 	costs            map[point]cost // measured costs of predictions
-	correction       float64        // factor of their estimates
-	closest          string         // model whose cost exceeds the limits least, and its excess
-	closestRatio     float64
-	reserve          float64 // estimated seconds of the final fit
+	correction       float64        // factor of their estimates for ensembles
+	reserve          float64        // estimated seconds of the final fit
+	gain             float64        // see estimateGain
 	stopReason       string
 	warnings         []string
 }
@@ -245,7 +244,10 @@ func (r *run) search(ctx context.Context) (err error) {
 	case r.Stopped():
 		r.stopReason = "stopped"
 	}
-	return r.checkLimits(ctx)
+	if err := r.meetLimits(ctx); err != nil {
+		return err
+	}
+	return r.estimateGain(ctx)
 }
 
 // firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule. If that fails
@@ -276,7 +278,8 @@ func (r *run) firstModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.fit(ctx, single(r.leader), 1, learned, r.hardDeadline())
+	_, err = r.fit(ctx, single(r.leader), 1, learned, r.hardDeadline())
+	return err
 }
 
 // tryExtra evaluates points outside of the rounds, at most as many as the budget has, for the first model one at least.
@@ -390,8 +393,7 @@ func (r *run) result() *Result {
 		LaterSeconds: in.later, Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
-	out.Optimism = r.optimism(out.Chosen)
-	out.Chosen.Estimate = out.Chosen.Score - out.Optimism
+	out.Chosen.Estimate = out.Chosen.Score - r.optimism(out.Chosen) + r.gain
 	out.Chosen.PredictSeconds, out.Chosen.Bytes = in.cost.perRow, in.cost.bytes
 	for i, e := range out.Leaderboard {
 		if e.Chosen && e.Member == "" {

@@ -51,14 +51,20 @@ func (r *run) propose(rows, round int, points []point) (*trial, *searchloop.Prop
 	if err != nil {
 		return nil, nil, err
 	}
+	r.claimed += len(points)
+	t, p := r.proposeOn(d, round, points, r.reserve)
+	return t, p, nil
+}
+
+// proposeOn returns the evaluation of points of one recipe on the folds of a division, which leaves the given seconds of
+// the budget.
+func (r *run) proposeOn(d *division, round int, points []point, left float64) (*trial, *searchloop.Proposal) {
 	t := &trial{run: r, division: d, points: points}
 	for _, p := range points {
 		t.out = append(t.out, scored{point: p, round: round, on: d.data.Rows()})
 	}
-	r.claimed += len(points)
-	// the rest of the time is reserved for the final fit
-	return t, &searchloop.Proposal{Until: r.deadline(r.options.Budget.Seconds() - r.reserve), Job: t.job, Record: t.record,
-		Done: t.done}, nil
+	return t, &searchloop.Proposal{Until: r.deadline(r.options.Budget.Seconds() - left), Job: t.job, Record: t.record,
+		Done: t.done}
 }
 
 // try evaluates points of one recipe on the first rows of the order.
@@ -80,7 +86,9 @@ func (t *trial) job(ctx context.Context) (j batch.Job, limit time.Duration, err 
 			return j, 0, err
 		}
 		t.fits = append(t.fits, searchloop.Fit{Key: journal.Sum(func(h hash.Hash) {
-			fmt.Fprintln(h, t.out[i].on)
+			if fmt.Fprintln(h, t.out[i].on); t.cut {
+				fmt.Fprintln(h, "cut")
+			}
 			journal.Spec(h, spec)
 		})})
 		o, ok := t.Recorded(t.fits[i])
@@ -146,12 +154,8 @@ func (t *trial) done(_ []string, err error) error {
 			o.Scores, o.Output = slices.Repeat([]float64{math.NaN()}, len(t.scores)), estimator.Prediction{}
 		}
 		o.mean, o.spread = meanAndSpread(o.Scores, t.times)
-		t.seen[evaluation{o.point, o.on}] = true
 	}
-	t.tried += len(t.out)
-	if known {
-		t.resumed += len(t.out)
-	} else {
+	if !known {
 		t.learnPace(t, took)
 		stored := t.storedCandidates(t.out)
 		for i := range t.out {
@@ -164,6 +168,15 @@ func (t *trial) done(_ []string, err error) error {
 				}
 			}
 		}
+	}
+	if t.cut {
+		return nil
+	}
+	for _, o := range t.out {
+		t.seen[evaluation{o.point, o.on}] = true
+	}
+	if t.tried += len(t.out); known {
+		t.resumed += len(t.out)
 	}
 	t.log = append(t.log, t.out...)
 	t.updateBest(t.out)

@@ -161,7 +161,8 @@ func TestLastFitEndsInTime(t *testing.T) {
 	r.incumbent = before
 	r.began = time.Now().Add(-seconds((overrunFactor - softMargin) * o.Budget.Seconds())) // it is late
 	refit := func(penalty int) error {
-		return r.fit(context.Background(), single(scored{point: point{penalty: penalty}}), 1, data.Rows(), r.hardDeadline())
+		_, err := r.fit(context.Background(), single(scored{point: point{penalty: penalty}}), 1, data.Rows(), r.hardDeadline())
+		return err
 	}
 	if err := refit(-8); !errors.Is(err, searchloop.ErrEnded) || r.incumbent != before {
 		t.Errorf("a model of one step is kept (%v)", err)
@@ -194,14 +195,14 @@ func TestPrecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := scored{point: point{size: 2048}}
-	if err := r.fit(context.Background(), single(one), 1, data.Rows(), 0); err != nil {
+	if _, err := r.fit(context.Background(), single(one), 1, data.Rows(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if r.incumbent.spec.Precision != pipeline.Float32 {
 		t.Error("a wide map alone is not in float32")
 	}
 	two := ensemble{members: []scored{one, {point: point{size: 2048, gamma: 2}}}, weights: []float64{0.5, 0.5}}
-	if err := r.fit(context.Background(), two, 1, data.Rows(), 0); err != nil {
+	if _, err := r.fit(context.Background(), two, 1, data.Rows(), 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range r.incumbent.spec.Estimator.(meta.Ensemble).Members {
@@ -464,7 +465,7 @@ func TestMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folds, err := r.crossValidate(d, out[:1])
+	_, folds, err := r.crossValidate(d, out[:1])
 	if alone, _ := meanAndSpread(folds, 1); err != nil || found.mean <= alone {
 		t.Errorf("score %g of all, %g of the best: %v", found.mean, alone, err)
 	}
@@ -536,7 +537,7 @@ func TestScoreOfMembersIsThatOfCandidates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := r.crossValidate(d, slices.Repeat(out, n))
+			_, got, err := r.crossValidate(d, slices.Repeat(out, n))
 			if err != nil || len(got) != len(out[0].Scores) {
 				t.Fatal(err)
 			}
@@ -577,7 +578,7 @@ func TestWeightsDoNotUseTestedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := r.crossValidate(d, out)
+		_, before, err := r.crossValidate(d, out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -597,7 +598,7 @@ func TestWeightsDoNotUseTestedRows(t *testing.T) {
 			changed[i] *= -3
 		}
 		d.data.Y = changed
-		after, err := r.crossValidate(d, out)
+		_, after, err := r.crossValidate(d, out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -801,5 +802,50 @@ func TestRowsOfTheWholeTime(t *testing.T) {
 	y := r.first(100).Y
 	if !slices.IsSorted(y) || y[10] > 300 || y[90] < 700 {
 		t.Errorf("rows %v", y)
+	}
+}
+
+// Models that exceed their estimated costs are replaced by a candidate that meets the limits; without one, the error
+// names the closest by its measured cost.
+func TestUnderestimatedCosts(t *testing.T) {
+	const limit = 15_000 // a model of an exact kernel has about 30,000 bytes, a linear one 6,000
+	for _, c := range []struct {
+		size int64 // limit
+		want string
+	}{{limit, ""}, {100, "no model meets the limits: the closest is zscores linear ridge with "}} {
+		ctx, o := context.Background(), NewOptions()
+		o.Candidates, o.Recipes, o.MaxSize = 20, []string{"zscores linear ridge"}, 1<<40
+		for _, kernel := range []string{"exponential", "gaussian", "laplacian"} {
+			o.Recipes = append(o.Recipes, "zscores exact "+kernel+" kernel_ridge", "unit exact "+kernel+" kernel_ridge")
+		}
+		data := noise(1000, 3)
+		for i := range data.Y {
+			data.Y[i] += math.Sin(3 * data.X.At(i, 1))
+		}
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, phase := range []func(context.Context) error{r.firstModel, r.allRounds, r.tryLinear} {
+			if err := phase(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.options.MaxSize = c.size
+		for _, s := range r.log { // the actual size is larger
+			r.costs[s.point] = cost{bytes: 0.9 * float64(c.size)}
+		}
+		if err = r.finish(ctx); err == nil {
+			err = r.meetLimits(ctx)
+		}
+		if c.want == "" {
+			if bytes := r.incumbent.cost.bytes; err != nil || bytes > limit || r.incumbent.rows != 1000 {
+				t.Errorf("%g bytes of a model of %d rows: %v", bytes, r.incumbent.rows, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "9e-05 MB") {
+			t.Errorf("%v, want %q", err, c.want)
+		}
 	}
 }

@@ -193,7 +193,7 @@ func TestLearnedStepsAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.fit(ctx, single(scored{point: point{penalty: -8}}), 1, 60, 0); err != nil {
+	if _, err := r.fit(ctx, single(scored{point: point{penalty: -8}}), 1, 60, 0); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.measure(ctx, r.incumbent.model); err != nil {

@@ -1,6 +1,6 @@
 // Package batch defines how an estimator fits many candidates on many folds together and shares the
-// work they have in common. It is the contract between all who ask for outcomes, such as searches,
-// pipelines and meta-estimators, and all who answer.
+// work they have in common. It is the contract between callers that request outcomes, such as
+// searches, pipelines and meta-estimators, and the estimators that produce them.
 //
 // An estimator that implements [Fitter] receives a [Job] and yields an [Outcome] for each candidate
 // and fold. Any other estimator is fitted to each fold separately; package estimator decides which.
@@ -38,7 +38,7 @@ type Fitter interface {
 	// the receiver.
 	FitBatch(ctx context.Context, j Job) (shared []string, err error)
 	// PlanBatch estimates the memory of FitBatch in bytes, without the rows, from j.Shape, j.Folds and
-	// j.Candidates; j.Data may be empty. Jobs have maps or leave-one-out only if tags say so.
+	// j.Candidates; j.Data may be empty. Jobs have maps or leave-one-out only if the tags allow it.
 	PlanBatch(j Job) (bytes int64, err error)
 }
 

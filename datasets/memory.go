@@ -57,18 +57,18 @@ func (s Set) WithClasses(name string, labels []string) Set {
 
 // WithText returns the set with one more input column, of strings, one for each row; "" is a missing value. X is
 // copied, dense; a set without X gets the rows of the strings.
-func (s Set) WithText(name string, texts []string) (Set, error) {
+func (s Set) WithText(name string, values []string) (Set, error) {
 	n, d := s.Rows(), s.Cols()
 	if s.X == nil {
-		n = len(texts)
+		n = len(values)
 	}
-	if n == 0 || len(texts) != n {
-		return Set{}, fmt.Errorf("datasets: text column %s must have %d rows as X, got %d", name, n, len(texts))
+	if n == 0 || len(values) != n {
+		return Set{}, fmt.Errorf("datasets: text column %s must have %d rows as X, got %d", name, n, len(values))
 	}
 	X, table := mat.NewDense(n, d+1, nil), &textrows.Strings{}
 	var columns []int
 	m := textrows.Of(s.X)
-	for i, text := range texts {
+	for i, text := range values {
 		row := X.RawRowView(i)
 		for j := range d {
 			if m == nil || !m.IsText(j) {
@@ -356,7 +356,7 @@ func (b *tableBuilder) set(target string) (Set, error) {
 	var out Set
 	var errs []error
 	var inputs [][]float64
-	var texts []int // numbers of text columns
+	var textColumns []int // numbers of text columns
 	table := &textrows.Strings{}
 	rows, found := 0, target == ""
 	for j, c := range b.columns {
@@ -387,7 +387,7 @@ func (b *tableBuilder) set(target string) (Set, error) {
 		case c.times != nil:
 			inputs = c.addDate(&out, inputs)
 		case c.has("text"), c.looksLikeText():
-			texts = append(texts, len(inputs))
+			textColumns = append(textColumns, len(inputs))
 			inputs = append(inputs, textrows.Numbers(c.names(), table))
 			out.Schema.Columns = append(out.Schema.Columns, Column{Name: c.name, Kind: Text})
 		case c.isCategorical(), c.strings != nil && !c.has("numeric"):
@@ -418,8 +418,8 @@ func (b *tableBuilder) set(target string) (Set, error) {
 	for j, values := range inputs {
 		X.SetCol(j, values)
 	}
-	if out.X = X; texts != nil {
-		out.X = textrows.New(X, texts, table)
+	if out.X = X; textColumns != nil {
+		out.X = textrows.New(X, textColumns, table)
 	}
 	return out, out.Check()
 }

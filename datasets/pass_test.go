@@ -15,7 +15,7 @@ import (
 type counting struct{ rows, left int }
 
 func (c *counting) Add(_ context.Context, block Set) error { c.rows += block.Rows(); return nil }
-func (c *counting) Merge(context.Context, Pass) error      { return errors.New("not wanted") }
+func (c *counting) Merge(context.Context, Pass) error      { return errors.New("unexpected merge") }
 func (c *counting) State(*model.State)                     {}
 func (c *counting) Next(context.Context) (Pass, error) {
 	if c.left == 0 {
@@ -63,7 +63,7 @@ func TestLearnReadsTheSameRows(t *testing.T) {
 				t.Errorf("%v: %v, error %v, want %q", c.rows, last, err, c.want)
 			}
 		case err != nil || last.(*counting).rows != 3 || last.(*counting).left != 0 || len(src.rows) != 0:
-			t.Errorf("%v: %+v, error %v, %d readings left", c.rows, last, err, len(src.rows))
+			t.Errorf("%v: %+v, error %v, %d passes left", c.rows, last, err, len(src.rows))
 		}
 	}
 }

@@ -286,7 +286,7 @@ func TestGatherMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := cap(got.X.(*mat.Dense).RawMatrix().Data); c != 9000 {
-		t.Errorf("room for %d numbers, want 9000", c)
+		t.Errorf("capacity for %d numbers, want 9000", c)
 	}
 	if !slices.Equal(got.Y, set.Y) {
 		t.Error("targets differ")

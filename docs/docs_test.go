@@ -70,7 +70,7 @@ func TestFigures(t *testing.T) {
 	quoted := find("README.md", `\| grid search, .* \| ([\d.]+) s \| – \| \[([\d.]+) s\]`)
 	for k, v := range quoted {
 		if m := seconds(measured[k]); math.Abs(seconds(v)-m) > 0.005*m {
-			t.Errorf("the README says %s s, the measured table %s s", v, measured[k])
+			t.Errorf("the README has %s s, the measured table %s s", v, measured[k])
 		}
 	}
 	best, count := "", 0.0
@@ -83,14 +83,14 @@ func TestFigures(t *testing.T) {
 		if m[1] == "bochner" {
 			behind = m[3]
 			if sets := find("README.md", `best mean rank on (\d+) sets`)[0]; sets != m[4] {
-				t.Errorf("the README says %s sets, the table %s", sets, m[4])
+				t.Errorf("the README has %s sets, the table %s", sets, m[4])
 			}
 		}
 	}
 	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
-	said := find("README.md", `better on (\w+) of the`)[0]
-	if n, err := strconv.Atoi(behind); best != "bochner" || err != nil || n >= len(words) || said != words[n] {
-		t.Errorf("the README says %s sets behind, the table %q; the best mean rank is that of %s", said, behind, best)
+	better := find("README.md", `better on (\w+) of the`)[0]
+	if n, err := strconv.Atoi(behind); best != "bochner" || err != nil || n >= len(words) || better != words[n] {
+		t.Errorf("the README has %s sets behind, the table %q; the best mean rank is that of %s", better, behind, best)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 // Errors: a target that is not positive; divergence.
 //
 // Equivalent to scikit-learn's GammaRegressor, whose default Alpha is 1. (McCullagh & Nelder,
-// Generalized Linear Models, 1989.)
+// Generalized Linear Models, 1989.) Use [NewGammaRegression]: the zero value is invalid.
 type GammaRegression struct {
 	Alpha     float64
 	Intercept bool

@@ -81,7 +81,7 @@ import (
 // Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapters 2 and
 // 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010; Liu and
 // Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical
-// Programming 1989.
+// Programming 1989. Use [NewGaussianProcess]: the zero value is invalid.
 type GaussianProcess struct {
 	Kernel    kernel.Name
 	Gamma     kernel.Gamma

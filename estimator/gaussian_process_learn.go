@@ -28,7 +28,7 @@ const (
 	learningMost  = 600  // maximum number of features of a list
 	exactMost     = 1000 // maximum number of rows for the exact kernel
 	// maximum ratio of the noise on the features of the model to that of the exact kernel, above
-	// which scales are learned on features
+	// which scales are learned by features
 	carried = 2
 )
 

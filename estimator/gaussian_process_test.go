@@ -353,7 +353,7 @@ func TestGaussianProcessRefuses(t *testing.T) {
 }
 
 // Scales of few dense rows are learned by the exact kernel, independently of the number of
-// features; those of many rows, and of kernels that are not functions of ‖x − x'‖₂, are learned on
+// features; those of many rows, and of kernels that are not functions of ‖x − x'‖₂, are learned by
 // features.
 func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 	data := drawnProcess(9, 1010, []float64{3, 0.3}, 0.05, 1, 5)
@@ -386,7 +386,7 @@ func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 	}
 }
 
-// If a model has too few features for what the exact kernel learned, scales learned on features
+// If a model has too few features for what the exact kernel learned, scales learned by features
 // have more evidence and are used.
 func TestGaussianProcessOfTooFewFeatures(t *testing.T) {
 	if !exhaustive.Tests() {

@@ -31,7 +31,7 @@ import (
 // 1e-6 times the scale of the targets, with a warning. Errors: divergence.
 //
 // Equivalent to scikit-learn's HuberRegressor. (Owen, A robust hybrid of lasso and ridge
-// regression, 2007.)
+// regression, 2007.) Use [NewHuber]: the zero value is invalid.
 type Huber struct {
 	Epsilon   float64
 	Alpha     float64

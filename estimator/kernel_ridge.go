@@ -57,7 +57,7 @@ import (
 // computes as many kernel values. Fit returns an error for a categorical column, a missing or
 // infinite value, no rows, and a list of γ whose length is not the number of columns. (Saunders,
 // Gammerman & Vovk, ICML 1998; Díaz, Epperly, Frangella, Tropp & Webber, arXiv 2304.12465, for the
-// preconditioner.)
+// preconditioner.) Use [NewKernelRidge]: the zero value is invalid.
 type KernelRidge struct {
 	Kernel         kernel.Name
 	Gamma          kernel.Gamma

@@ -15,6 +15,7 @@ import (
 // KernelRidgeClassifier is [KernelRidge] on codes ±1: −1 and +1 for the first and second of two classes; for
 // more, one column for each class, +1 on its own rows and −1 elsewhere. All columns share one matrix, one
 // preconditioner and its tiles. A row is of the class with the largest score.
+// Use [NewKernelRidgeClassifier]: the zero value is invalid.
 type KernelRidgeClassifier struct {
 	Kernel         kernel.Name
 	Gamma          kernel.Gamma

@@ -27,7 +27,7 @@ import (
 //
 // Sequential minimal optimization solves the dual problem, over working sets of 1,024 to 4,096 rows with second-order
 // selection of pairs. It stops when the optimality conditions of all pairs of rows are violated by at most Tol. Cache
-// bounds the kernel rows in memory, in megabytes; 0 is as many as there are, up to 2 GiB. The cost grows as rows² to
+// bounds the kernel rows in memory, in megabytes; 0 is all, up to 2 GiB. The cost grows as rows² to
 // rows³ and with C. The model stores the support vectors, the rows with β_i ≠ 0: those within or on the wrong side of
 // the margin. Reaching MaxIter steps first is not an error: the report has Converged false and a warning.
 //
@@ -36,6 +36,7 @@ import (
 // objective, Tol and the scores for two classes are the same. (Fan, Chen & Lin, JMLR 2005.)
 //
 // [meta.Calibrated]: https://pkg.go.dev/github.com/bochner-ml/bochner/estimator/meta#Calibrated
+// Use [NewKernelSVM]: the zero value is invalid.
 type KernelSVM struct {
 	C           float64
 	Kernel      kernel.Name

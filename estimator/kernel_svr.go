@@ -23,7 +23,7 @@ import (
 // the support vectors are the rows whose residuals are at least Epsilon.
 //
 // scikit-learn: SVR(C, epsilon, kernel, gamma, tol), of which the objective is the same, and tol is in units of the
-// target.
+// target. Use [NewKernelSVR]: the zero value is invalid.
 type KernelSVR struct {
 	C        float64
 	Epsilon  float64

@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/estimator/internal/lasso"
+	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/param"
@@ -14,6 +15,7 @@ import (
 
 // Lasso is linear regression with a penalty on the absolute weights, which sets most weights to 0.
 // It is an [ElasticNet] with L1Ratio 1. (Tibshirani, J. R. Stat. Soc. B 58, 1996.)
+// Use [NewLasso]: the zero value is invalid.
 type Lasso struct {
 	Alpha     float64
 	Intercept bool
@@ -43,10 +45,11 @@ func NewLasso() Lasso { return Lasso{Alpha: 1, Intercept: true, Tol: 1e-4, MaxIt
 // It stops when the duality gap is at most Tol of the objective of w = 0. Reaching MaxIter sweeps
 // first adds a warning to the report. A batch (see package batch) computes a path: candidates that
 // differ in Alpha only share the products, and each starts from the solution of the next larger
-// Alpha.
+// Alpha. If a batch has so many candidates that all products of dense rows cost less than a pass for each
+// of them and each fold, they are summed once for all folds, nd² flops.
 //
 // Equivalent to scikit-learn's ElasticNet. (Zou & Hastie, J. R. Stat. Soc. B 67, 2005; Friedman,
-// Hastie & Tibshirani, J. Stat. Softw. 33, 2010.)
+// Hastie & Tibshirani, J. Stat. Softw. 33, 2010.) Use [NewElasticNet]: the zero value is invalid.
 type ElasticNet struct {
 	Alpha     float64
 	L1Ratio   float64
@@ -118,7 +121,8 @@ func (ElasticNet) Cost(shape datasets.Shape) datasets.Cost { return lasso.Cost(s
 
 // FitBatch computes a path for each fold: candidates that differ in Alpha only share the products of
 // features and start from the solution of the next larger Alpha. A path always starts at its largest
-// Alpha, whatever is included. Folds run concurrently.
+// Alpha, whatever is included. Folds run concurrently. Those of many candidates share the products of
+// features: the products of the training rows are the sums of those of the test rows of the other folds.
 func (s Lasso) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	return fitPenalized(ctx, b, s)
 }
@@ -129,10 +133,14 @@ func (s ElasticNet) FitBatch(ctx context.Context, b batch.Job) (shared []string,
 }
 
 // PlanBatch supports batches on unmapped rows.
-func (s Lasso) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
+func (s Lasso) PlanBatch(b batch.Job) (int64, error) {
+	return max(joint.PathSumsBytes(b), b.MaxFitBytes()), nil
+}
 
 // PlanBatch supports batches on unmapped rows.
-func (s ElasticNet) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
+func (s ElasticNet) PlanBatch(b batch.Job) (int64, error) {
+	return max(joint.PathSumsBytes(b), b.MaxFitBytes()), nil
+}
 
 // Shared returns the spec without Alpha.
 func (s Lasso) Shared() any { s.Alpha = 0; return s }
@@ -158,7 +166,7 @@ func (s ElasticNet) plain() joint.PenalizedLoss {
 
 // lassoPath returns a candidate of a path, whose loss has the factor c = 1/Alpha.
 func lassoPath(name string, intercept bool, c float64, invalid error, o lasso.Options) joint.PenalizedLoss {
-	return joint.PenalizedLoss{C: c, Invalid: invalid,
+	return joint.PenalizedLoss{C: c, Invalid: invalid, Intercept: intercept,
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, name)
 		},
@@ -167,7 +175,14 @@ func lassoPath(name string, intercept bool, c float64, invalid error, o lasso.Op
 			if err != nil {
 				return nil, err
 			}
-			path := lasso.NewPath(m, o, candidates)
-			return func(ctx context.Context, c float64) (solve.Linear, error) { return path.Solve(ctx, 1/c) }, nil
+			return next(lasso.NewPath(m, o, candidates)), nil
+		},
+		SumsPath: func(m *leastsquares.Moments, rows int) joint.Next {
+			return next(lasso.NewPath(lasso.FromMoments(m, rows), o, 1))
 		}}
+}
+
+// next solves for the penalties of a path, whose losses have the factor c.
+func next(path *lasso.Path) joint.Next {
+	return func(ctx context.Context, c float64) (solve.Linear, error) { return path.Solve(ctx, 1/c) }
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -234,8 +236,58 @@ func TestLassoPathEqualsSeparateFits(t *testing.T) {
 			near(t, "prediction", out.Values, want, 1e-13)
 			return out.Err
 		}})
-	if err != nil || len(shared) != 1 || shared[0] != "path" {
+	if err != nil || !slices.Equal(shared, []string{"path", "folds"}) {
 		t.Errorf("shared %q, error %v", shared, err)
+	}
+}
+
+// Folds share sums of products. The models are those of separate fits up to the tolerance, also with weights, constant
+// and equal columns, a large support, and a fold whose training rows have no weight.
+func TestLassoFoldsShareSums(t *testing.T) {
+	const n, p = 500, 275
+	rng := rand.New(rand.NewPCG(5, 6))
+	x, y, weights := mat.NewDense(n, p, nil), make([]float64, n), make([]float64, n)
+	for i := range n {
+		for j := range p {
+			x.Set(i, j, rng.NormFloat64()+5*float64(j%2))
+		}
+		x.Set(i, 7, 3)
+		x.Set(i, 9, x.At(i, 8))
+		y[i], weights[i] = 1000+x.At(i, 0)-2*x.At(i, 8)+3*rng.NormFloat64(), float64(1+i%3)
+	}
+	for _, intercept := range []bool{true, false} {
+		var specs []estimator.ElasticNet
+		for _, alpha := range []float64{0.002, 0.1, 0.5} {
+			s := estimator.NewElasticNet()
+			s.Alpha, s.L1Ratio, s.Intercept, s.Tol, s.MaxIter = alpha, 0.9, intercept, 1e-8, 10_000
+			specs = append(specs, s)
+		}
+		data := datasets.Set{X: x, Y: y, Weights: weights}
+		folds, err := datasets.KFold{Folds: 4, Shuffle: true, Seed: 1}.Split(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest := 0
+		shared, err := specs[0].FitBatch(context.Background(), batch.Job{Data: data, Folds: folds,
+			Candidates: batch.Candidates(specs...), Yield: func(candidate, fold int, out batch.Outcome) error {
+				f := fit(t, specs[candidate], data.Select(folds[fold].Train))
+				want, err := f.Predict(context.Background(), data.Select(folds[fold].Test).X)
+				if err != nil {
+					return err
+				}
+				near(t, "prediction", out.Values, want, 1e-5)
+				support := 0
+				for _, w := range f.(*estimator.FittedLinear).Coef().RawMatrix().Data {
+					if w != 0 {
+						support++
+					}
+				}
+				largest = max(largest, support)
+				return out.Err
+			}})
+		if err != nil || !slices.Equal(shared, []string{"path", "folds"}) || largest <= 256 {
+			t.Errorf("shared %q, support of at most %d, error %v", shared, largest, err)
+		}
 	}
 }
 

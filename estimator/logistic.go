@@ -48,6 +48,7 @@ import (
 // & Lin, Machine Learning 2011). Solver auto is dual for sparse rows of more than 512 columns, such
 // as those of random binning, and newton otherwise. Reaching MaxIter steps or passes first is not
 // an error: the report has Converged false and a warning.
+// Use [NewLogistic]: the zero value is invalid.
 type Logistic struct {
 	C           float64
 	L1Ratio     float64

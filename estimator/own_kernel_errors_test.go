@@ -75,7 +75,7 @@ func scaled(by float64, K *mat.Dense) *mat.Dense {
 	return out
 }
 
-// Panics and other faults of a registered kernel are errors of the fit, and of predictions.
+// Panics and other errors of a registered kernel are errors of the fit, and of predictions.
 func TestFaultsOfRegisteredKernelsAreErrors(t *testing.T) {
 	late := false
 	for name, f := range map[kernel.Name]kernel.Func{
@@ -124,7 +124,7 @@ func TestFaultsOfRegisteredKernelsAreErrors(t *testing.T) {
 	}
 }
 
-// Names that are not registered, taken, or without a spectral density are errors that say what to do.
+// Names that are not registered, taken, or without a spectral density are errors with a remedy.
 func TestNamesOfOwnKernels(t *testing.T) {
 	for _, c := range []struct {
 		spec       any

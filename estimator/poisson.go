@@ -32,7 +32,7 @@ import (
 // Errors: a negative target; targets that are all 0, with an intercept; divergence.
 //
 // Equivalent to scikit-learn's PoissonRegressor, whose default Alpha is 1. (McCullagh & Nelder,
-// Generalized Linear Models, 1989.)
+// Generalized Linear Models, 1989.) Use [NewPoisson]: the zero value is invalid.
 type Poisson struct {
 	Alpha     float64
 	Intercept bool

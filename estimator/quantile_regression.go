@@ -29,6 +29,7 @@ import (
 //
 // Equivalent to scikit-learn's QuantileRegressor, whose default Alpha is 1. (Koenker & Bassett,
 // Econometrica 1978; Portnoy & Koenker, Statistical Science 1997, for the solver.)
+// Use [NewQuantileRegression]: the zero value is invalid.
 type QuantileRegression struct {
 	Quantile  float64
 	Alpha     float64

@@ -61,6 +61,7 @@ import (
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma
 // and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+// Use [NewRFFNetwork]: the zero value is invalid.
 type RFFNetwork struct {
 	Kernel             kernel.Name
 	Gamma              kernel.Gamma

@@ -40,7 +40,7 @@ import (
 //
 // If Alpha is 0 and columns are linearly dependent, the result is the minimum-norm solution, with a
 // warning in the report. The targets are Y or Targets of the data. (Hoerl & Kennard, Technometrics
-// 1970.)
+// 1970.) Use [NewRidge]: the zero value is invalid.
 type Ridge struct {
 	Alpha     float64
 	Intercept bool

@@ -77,7 +77,7 @@ func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 			some.Yield = func(candidate, fold int, out batch.Outcome) error {
 				want := got[[2]int{candidate, fold}]
 				if out.Scores != nil && !mat.Equal(out.Scores, want.Scores) || !slices.Equal(out.Values, want.Values) {
-					t.Errorf("candidate %d on fold %d is another where not all are wanted", candidate, fold)
+					t.Errorf("candidate %d on fold %d differs if not all are requested", candidate, fold)
 				}
 				return nil
 			}

@@ -39,7 +39,7 @@ import (
 //
 // On sparse rows for which the solver would be cg (fewer rows than columns, or binning features),
 // candidates that differ in Alpha only are solved jointly in the dual form: they share the products
-// with the kernel of the rows, as many as the smallest Alpha requires, at 2·nnz flops for every
+// with the kernel of the rows. The smallest Alpha determines their number, at 2·nnz flops for every
 // output. Other candidates that do not use cholesky are fitted separately.
 func (s Ridge) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	list, err := ridges(b)

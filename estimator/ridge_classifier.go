@@ -18,7 +18,7 @@ import (
 // more, one column for each class, +1 on its own rows and −1 elsewhere. All columns share one Gram
 // matrix. A row is of the class with the largest score. Several labels (see [datasets.Tags]) have a
 // column each, without class weights; a row has those with a positive score. It is the least-squares classifier of
-// Rahimi & Recht (NIPS 2007).
+// Rahimi & Recht (NIPS 2007). Use [NewRidgeClassifier]: the zero value is invalid.
 type RidgeClassifier struct {
 	Alpha       float64
 	Intercept   bool

@@ -346,7 +346,7 @@ func TestRidgeReadsAStreamOnce(t *testing.T) {
 			return c.spec.(datasets.CostEstimator).Cost(datasets.Shape{Rows: rows, Cols: 3}).Passes
 		}
 		if passes(n) != 1 || passes(-1) != 1 || passes(2) == 1 {
-			t.Errorf("%T says otherwise", c.spec)
+			t.Errorf("%T: wrong number of passes", c.spec)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *boo
 		"first step of the average; 0: all steps, with weight t for step t",
 		param.AtLeast(0))
 	l.Check("eta0", func() error {
-		if *rate != "auto" && *rate != "optimal" && *eta0 == 0 {
+		if !slices.Contains([]string{"", "auto", "optimal"}, *rate) && *eta0 == 0 {
 			return fmt.Errorf("a number > 0 with learning_rate: %s, such as 0.01", *rate)
 		}
 		return nil

@@ -26,7 +26,7 @@ import (
 //
 // With log_loss and modified_huber the fitted model has probabilities, (1+exp(−score))⁻¹ and
 // (score+1)/2 clipped to [0, 1]; those of several classes are normalized. Everything else is as for
-// [SGDRegressor].
+// [SGDRegressor]. Use [NewSGDClassifier]: the zero value is invalid.
 type SGDClassifier struct {
 	Loss               string
 	Penalty            string

@@ -36,7 +36,7 @@ import (
 // Fit returns an error if scores are not finite, or if the final objective exceeds twice that
 // of zero weights; the report shows whether it has converged. (Polyak & Juditsky, SIAM J. Control
 // 1992; Bottou, COMPSTAT 2010; Xu, arXiv:1107.2490, for the rate; Tsuruoka, Tsujii & Ananiadou, ACL
-// 2009, for l1.)
+// 2009, for l1.) Use [NewSGDRegressor]: the zero value is invalid.
 type SGDRegressor struct {
 	Loss               string
 	Epsilon            float64

@@ -169,8 +169,8 @@ func (s *streamed) failed(g *passGroup, err error) (fits []*streamFit) {
 }
 
 // advance starts the first or the next passes and returns the models that are complete. Members
-// continue separately once their passes depend on the parameters in which they differ, as many as
-// fit in memory.
+// continue separately once their passes depend on the parameters in which they differ, up to the
+// limit of memory.
 func (s *streamed) advance(ctx context.Context, g *passGroup) (still []*passGroup, fits []*streamFit, err error) {
 	switch {
 	case g.err != nil:

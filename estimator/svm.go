@@ -31,7 +31,7 @@ import (
 // the report has Converged false and a warning. An objective that is NaN, or above that of zero
 // weights, is an error. (Hsieh et al., ICML 2008; proximal steps: Rockafellar, SIAM J. Control
 // 1976; interior point: Ferris & Munson, SIAM J. Optimization 2002; Lin, Weng & Keerthi, JMLR
-// 2008.)
+// 2008.) Use [NewSVM]: the zero value is invalid.
 type SVM struct {
 	C           float64
 	Loss        string

@@ -19,7 +19,7 @@ import (
 // square. The intercept b is not penalized.
 //
 // Solver is as for [SVM]: newton for the squared loss, dual, or auto; so are the end and its errors.
-// (Ho & Lin, JMLR 2012, for the descent.)
+// (Ho & Lin, JMLR 2012, for the descent.) Use [NewSVR]: the zero value is invalid.
 type SVR struct {
 	C         float64
 	Epsilon   float64

@@ -28,7 +28,7 @@ import (
 //
 // Equivalent to scikit-learn's TweedieRegressor with link "log" and 1 ≤ power ≤ 2, with defaults
 // Alpha 1 and Power 0. For other powers the objective is not convex with this link, or needs
-// another link. (Jørgensen, JRSS B 1987.)
+// another link. (Jørgensen, JRSS B 1987.) Use [NewTweedie]: the zero value is invalid.
 type Tweedie struct {
 	Power     float64
 	Alpha     float64

@@ -33,7 +33,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// AutoOptions are options of [Auto].
+// AutoOptions are options of [Auto]. Minutes or Candidates must be set; zero values of other fields are the defaults.
 type AutoOptions struct {
 	ExtraFiles []string  // further input files
 	Input      io.Reader // content of the path "-"; nil is standard input
@@ -607,7 +607,7 @@ func refitAll(ctx context.Context, data *loaded, found *auto.Result) (estimator.
 // autoSummary converts the outcome of the search for result.json.
 func autoSummary(f *auto.Result, known []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{},
-		Mean: f.Chosen.Score - f.Optimism, StdError: f.Chosen.StdError, Optimism: f.Optimism,
+		Mean: f.Chosen.Estimate, StdError: f.Chosen.StdError, Optimism: f.Chosen.Score - f.Chosen.Estimate,
 		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.StopReason, Decided: known}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
@@ -640,7 +640,7 @@ func scoreComments(found *auto.Result) map[string]string {
 	text := func(score, deviation float64) string {
 		return fmt.Sprintf("%s %.4g ± %.2g in cross-validation", found.Score, score, deviation)
 	}
-	out := map[string]string{"": text(found.Chosen.Score-found.Optimism, found.Chosen.StdError)}
+	out := map[string]string{"": text(found.Chosen.Estimate, found.Chosen.StdError)}
 	for _, e := range found.Leaderboard {
 		if e.Member != "" {
 			out[e.Member] = text(e.Score, e.StdError)

@@ -20,7 +20,7 @@ import (
 
 // runOutputs lists all files that [Run] may write, autoOutputs those of [Auto].
 var (
-	runOutputs  = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
+	runOutputs  = []string{"spec.yaml", "result.json", candidatesName, "predictions.csv", files.ModelName, "report.html"}
 	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName,
 		"report.html"}
 )
@@ -90,8 +90,11 @@ func existingRun(s Spec, found result.Result) error {
 	}
 	for _, d := range otherFiles(then, found) {
 		what := "other contents"
-		if d.Path == continued {
+		switch d.Path {
+		case continued:
 			what = "another model"
+		case startFrom:
+			what = "other candidates"
 		}
 		out.Differences = append(out.Differences, fmt.Sprintf("%s: %s (SHA-256 %s → %s)", d.Path, what, d.Then, d.Now))
 	}

@@ -49,6 +49,7 @@ type Options struct {
 
 	Force         bool   // [Run] overwrites the results of a different run in output.dir
 	Continue      string // model file whose training [Run] continues; "" for none
+	StartFrom     string // directory of an earlier run, whose candidates the search of [Run] starts from; "" for none
 	SearchJournal []byte // merged journals of [Try]; nil for none
 
 	// Input format of [Evaluate], [Predict] and [PredictFile].
@@ -75,7 +76,7 @@ type Options struct {
 	onInvalid func(row int, err error) error // see [datasets.Roles]; nil returns the first error
 }
 
-// ExplainOptions are options of Shapley values.
+// ExplainOptions are options of Shapley values. The zero value selects the defaults.
 type ExplainOptions struct {
 	Method     inspection.Method
 	Background int // number of background rows; 0 for 100

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/files"
 )
 
-// ExportOptions are options of [Export].
+// ExportOptions are options of [Export]. The zero value selects the defaults.
 type ExportOptions struct {
 	To        string // onnx, go or python; "" infers it from the file extension
 	Precision string // of an ONNX model: float32 (default), float64 or float32-only

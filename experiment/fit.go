@@ -77,7 +77,8 @@ func gridSearch(data *loaded, set datasets.Set, out *outputs) gridsearch.Search 
 	if data.Streamed {
 		search.Splitter = data.spec.StreamedFolds()
 	}
-	search.Journal = out.folder.Journal(journalKey(data.spec, out.result.SHA256))
+	search.Start = data.start
+	search.Journal = out.folder.Journal(journalKey(data.spec, out.result.SHA256, startDigest(out.result.Search)))
 	return search
 }
 
@@ -116,9 +117,9 @@ func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitte
 		f.search, err = search.Run(ctx, set)
 	}
 	if stop(); err != nil {
-		return f, ofHalving(err)
+		return f, ofStart(ofHalving(err), o.StartFrom)
 	}
-	found.Search = summary(f.search)
+	found.Search = summary(f.search, found.Search)
 	f.model, f.score = f.search.Model, f.search.Score
 	found.Seconds.Search, found.Seconds.Refit = f.search.Seconds, f.search.RefitSeconds
 	out.folder.KeepJournals = f.search.Unreached > 0

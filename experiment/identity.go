@@ -110,8 +110,11 @@ func checkUnchangedDatabase(ctx context.Context, s Spec, before digests) error {
 	return nil
 }
 
-// continued is the flag that names the model to update.
-const continued = "--continue"
+// Flags that name the model to update, and the run to start from.
+const (
+	continued = "--continue"
+	startFrom = "--start-from"
+)
 
 // otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.
 func otherFiles(then, now result.Result) (out []config.Difference) {
@@ -119,12 +122,21 @@ func otherFiles(then, now result.Result) (out []config.Difference) {
 		{"data.train", then.SHA256.Train, now.SHA256.Train},
 		{"data.test", then.SHA256.Test, now.SHA256.Test},
 		{continued, then.Before.SHA256, now.Before.SHA256},
+		{startFrom, startDigest(then.Search), startDigest(now.Search)},
 	} {
 		if file.then != file.now {
 			out = append(out, config.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
 		}
 	}
 	return out
+}
+
+// startDigest returns the digest of the candidates that a search starts from, "" for none.
+func startDigest(s *result.Search) string {
+	if s == nil {
+		return ""
+	}
+	return s.Started.SHA256
 }
 
 // start is the beginning of a digest.

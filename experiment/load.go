@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/experiment/internal/validate"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/runtime/files"
@@ -22,7 +23,9 @@ type loaded struct {
 	spec   Spec           // with the database that answers, and the schema of the model before
 	shape  datasets.Shape // of the training rows
 	before *opened        // the model to update; nil for none
-	end    func() error   // of the database
+
+	start []gridsearch.Candidate // of an earlier run, that the search starts from; nil for none
+	end   func() error           // of the database
 }
 
 // load opens the outputs, reads the data and records notes about it.
@@ -50,6 +53,11 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 	if o.Continue != "" {
 		if data.before, err = openBefore(ctx, &spec, o.Continue, found); err != nil {
 			return nil, err
+		}
+	}
+	if o.StartFrom != "" {
+		if data.start, found.Search, err = readStart(ctx, spec, o.StartFrom); err != nil {
+			return nil, fmt.Errorf("experiment: cannot start from %s: %w", o.StartFrom, err)
 		}
 	}
 	if err := out.open(spec, o.Force); err != nil {

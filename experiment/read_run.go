@@ -25,6 +25,9 @@ import (
 // specNames are the names of the experiment files of [Run] and [Auto].
 var specNames = []string{"spec.yaml", "experiment.yaml"}
 
+// candidatesName is the name of the table of the candidates of a search.
+const candidatesName = "cv_results.csv"
+
 // ReadRun reads the result of a finished run from its directory: result.json, the experiment file
 // and cv_results.csv.
 func ReadRun(folder string) (result.Result, error) {
@@ -47,7 +50,7 @@ func ReadRun(folder string) (result.Result, error) {
 		for path, v := range r.Search.Best.Params {
 			r.Search.Best.Params[path] = numberOf(v)
 		}
-		if err := readCandidates(filepath.Join(folder, "cv_results.csv"), r.Search); err != nil {
+		if err := readCandidates(filepath.Join(folder, candidatesName), r.Search); err != nil {
 			return r, err
 		}
 	}

@@ -39,7 +39,7 @@ func run(ctx context.Context, spec Spec, o Options, out *outputs) error {
 	}
 	o.Progress.report("write", 0, 0)
 	if f.search != nil {
-		if err := out.folder.Write("cv_results.csv",
+		if err := out.folder.Write(candidatesName,
 			func(w *bufio.Writer) error { return f.search.WriteCSV(w) }); err != nil {
 			return err
 		}

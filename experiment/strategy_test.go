@@ -176,11 +176,11 @@ func TestJournalOfBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short := folder.Journal(journalKey(spec(t, halved, set("search.budget", "1s")), digests{}))
-	if long := folder.Journal(journalKey(spec(t, halved, set("search.budget", "1h")), digests{})); long != short {
+	short := folder.Journal(journalKey(spec(t, halved, set("search.budget", "1s")), digests{}, ""))
+	if long := folder.Journal(journalKey(spec(t, halved, set("search.budget", "1h")), digests{}, "")); long != short {
 		t.Errorf("%s with another budget is %s", short, long)
 	}
-	if other := folder.Journal(journalKey(spec(t, halved, set("search.random", "3")), digests{})); other == short {
+	if other := folder.Journal(journalKey(spec(t, halved, set("search.random", "3")), digests{}, "")); other == short {
 		t.Error("another search has the same journal")
 	}
 	put(t, short, "")

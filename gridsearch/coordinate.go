@@ -16,8 +16,8 @@ import (
 // candidate is evaluated twice. The result is optimal along each axis; it is the optimum of the
 // grid if the axes do not interact.
 //
-// The start is the value of the estimator if the axis contains it, else the middle value (the lower
-// one of two). Ties go to the first candidate.
+// The start is the best candidate of Search.Start, or else the value of the estimator if the axis
+// contains it, else the middle value (the lower one of two). Ties go to the first candidate.
 //
 // Progress.Total is an upper bound of the number of fits, and their number at the end. The Result
 // equals that of a [Search] of the same candidates. Search.Random must be 0.
@@ -49,6 +49,9 @@ type coordinateRun struct {
 	maxLeft      int // maximum number of candidates on the remaining axes of this round
 }
 
+// checkedCorners is the number of points of a grid that a search checks in addition to those known at its start.
+const checkedCorners = 100
+
 // begin checks all axis values and some corners of the grid, and sets the start.
 func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErrors) {
 	w := &coordinateRun{Coordinate: c, search: s, grid: grid, visited: map[string]bool{}, best: math.NaN(),
@@ -60,15 +63,19 @@ func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErro
 		return nil, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("the axes have more than %d values",
 			MaxCandidates)}}
 	}
-	w.current = w.start()
+	starts, errs := s.startPoints(grid)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	if w.current = w.start(); starts != nil {
+		w.current = starts[0]
+	}
 	w.maxLeft = w.perRound
 	points := []point{w.current}
 	for k := range grid {
 		points = append(points, w.axisPoints(k)...)
 	}
-	const corners = 100
-	var errs param.FieldErrors
-	w.checked, errs = s.candidates(grid, append(points, grid.coarsen(corners)...))
+	w.checked, errs = s.candidates(grid, append(points, grid.coarsen(checkedCorners)...))
 	return w, errs
 }
 

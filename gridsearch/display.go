@@ -74,11 +74,25 @@ func (r *Result) String() string {
 		fmt.Fprintf(w, "%.4g\t%.2g\t%.2g\n", c.Mean, c.Std, c.Seconds)
 	}
 	w.Flush()
-	fmt.Fprintf(&b, "%d candidates on %d folds", len(r.Candidates), r.Folds)
+	if r.Started {
+		fmt.Fprintf(&b, "%d of %.0f candidates on %d folds, started from those of an earlier search", r.evaluated(),
+			r.GridSize, r.Folds)
+	} else {
+		fmt.Fprintf(&b, "%d candidates on %d folds", len(r.Candidates), r.Folds)
+	}
 	for _, warning := range r.Warnings {
 		fmt.Fprint(&b, "\nwarning: "+warning)
 	}
 	return b.String() + "\n"
+}
+
+// evaluated returns the number of distinct candidates in all rounds.
+func (r *Result) evaluated() int {
+	n := len(r.Candidates)
+	for _, round := range r.Rounds {
+		n = max(n, len(round.Candidates))
+	}
+	return n
 }
 
 // heatAxes returns the indices of the row and column axes of the heat map, −1 for none.

@@ -80,6 +80,13 @@ type Search struct {
 	// Strategy proposes the candidates in rounds; nil means one round of the whole grid.
 	Strategy Strategy
 
+	// Start contains the candidates of an earlier Result, such as that of other rows, with the same axes and metric; nil
+	// means none. Numbers may differ: the nearest value of the axis counts. With Start, a search of the grid evaluates the
+	// three best of these candidates and their neighbors, which differ by one step on one axis, and continues with the
+	// neighbors of the best candidate until all of them are evaluated; Random does not apply. [Coordinate] begins with the
+	// best candidate, and [Halving] with fewer of them and more resources.
+	Start []Candidate
+
 	// Random is the number of candidates to draw from the grid without replacement, by Seed; 0
 	// means all. (Bergstra and Bengio, JMLR 2012.)
 	Random int
@@ -109,7 +116,7 @@ type Search struct {
 
 	// Journal is the path of a file that records each finished fit; "" means none. A search resumes
 	// from its own journal and refuses that of another search. The identity of a search consists of
-	// its data, folds, grid, scores, and the type and declared parameters of the estimator; fields
+	// its data, folds, grid, start, scores, and the type and declared parameters of the estimator; fields
 	// that are functions are not part of it. Concurrent and nested searches need separate journals.
 	Journal string
 

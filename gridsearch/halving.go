@@ -17,6 +17,9 @@ import (
 // The time budget is that of all rounds. If it ends within a round, the best candidate with scores
 // on all folds is refitted with the resources of the round; if there is none, the best of the
 // previous round. [Progress] counts the fits of the round.
+//
+// With Search.Start, the first rounds are skipped: the search begins with the first one after them that has at most as
+// many candidates as Start has on the grid, and with the best of these.
 type Halving struct {
 	// Resource is "rows", or the path of an integer parameter that is not an axis.
 	Resource string
@@ -51,14 +54,19 @@ func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErr
 			Problem: "halving does not support leave-one-out; use k-fold cross-validation"}}
 	}
 	points, number, errs := s.samplePoints(grid, limit)
-	if len(errs) > 0 {
+	starts, more := s.startPoints(grid)
+	if errs = append(errs, more...); len(errs) > 0 {
 		return nil, errs
+	}
+	if starts != nil {
+		points = starts
 	}
 	if h.MaxResources == 0 && h.Resource != "rows" {
 		own, _ := param.Get(s.Estimator, h.Resource)
 		h.MaxResources, _ = own.(int)
 	}
-	w := &halvingRun{Halving: h, search: s, grid: grid, points: points, number: number, resources: h.MinResources}
+	w := &halvingRun{Halving: h, search: s, grid: grid, points: points, starts: starts, number: number,
+		resources: h.MinResources}
 	w.checked, errs = w.candidatesAt(h.MaxResources) // for their memory
 	return w, errs
 }
@@ -69,6 +77,7 @@ type halvingRun struct {
 	search    Search
 	grid      axes
 	checked   []candidate
+	starts    []point // of Search.Start, the best one first; nil without it
 	points    []point // points of the round
 	number    int     // number of candidates of the round
 	resources int     // resources of the round
@@ -90,22 +99,30 @@ func (w *halvingRun) next(r *run) (p proposal, ok bool, err error) {
 		if err := w.resolveBounds(r); err != nil {
 			return p, false, err
 		}
+		if w.starts != nil {
+			w.firstRound()
+		}
 	case w.resources == w.MaxResources:
 		return p, false, nil
 	default:
-		w.number = 1 + (w.number-1)/w.Factor
+		w.shrink()
 		if w.points = w.survivors(r, min(w.number, len(w.points))); w.points == nil {
 			return p, false, nil
-		}
-		if w.resources <= w.MaxResources/w.Factor {
-			w.resources *= w.Factor
-		} else {
-			w.resources = w.MaxResources
 		}
 	}
 	candidates, errs := w.candidatesAt(w.resources)
 	return proposal{candidates: candidates, number: w.number, resource: w.resources, rows: w.Resource == "rows"}, true,
 		errs.Err()
+}
+
+// shrink sets the number of candidates and the resources of the next round.
+func (w *halvingRun) shrink() {
+	w.number = 1 + (w.number-1)/w.Factor
+	if w.resources <= w.MaxResources/w.Factor {
+		w.resources *= w.Factor
+	} else {
+		w.resources = w.MaxResources
+	}
 }
 
 // resolveBounds checks the resources against the rows, and sets MaxResources if it is 0.

@@ -44,9 +44,16 @@ func (r *run) head() journal.Head {
 		"estimator": journal.Sum(func(w hash.Hash) { journal.Spec(w, r.candidates[0].spec, searched...) }),
 		"grid": journal.Sum(func(w hash.Hash) {
 			fmt.Fprintf(w, "%#v\n", r.search.Strategy)
+			var grid axes
 			for _, a := range r.search.Grid {
 				settings, _ := r.search.settings(a)
 				fmt.Fprintf(w, "%#v\n", settings)
+				grid = append(grid, settings)
+			}
+			starts, _ := r.search.startPoints(grid)
+			for _, p := range starts {
+				fmt.Fprint(w, "start ")
+				journal.Numbers(w, p)
 			}
 			for _, c := range r.candidates {
 				journal.Numbers(w, c.point)

@@ -32,6 +32,9 @@ type Result struct {
 	// smallest or the largest value: the optimum may be outside of the grid.
 	OnGridEdge []string
 
+	Started  bool    // whether the search continued from Search.Start
+	GridSize float64 // number of all points of the grid
+
 	Rounds []Round // rounds of a [Halving]; the last one contains Candidates
 
 	Shared       []string // work shared by candidates or folds, as named by BatchFitter
@@ -106,7 +109,10 @@ func (c Candidate) String() string {
 func (r *run) result() (*Result, error) {
 	decides := r.scorer.metrics[0]
 	out := &Result{Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds), Shared: r.shared,
-		Resumed: r.resumed}
+		Resumed: r.resumed, Started: r.search.Start != nil, GridSize: 1}
+	for _, a := range r.search.Grid {
+		out.GridSize *= float64(len(a.Values))
+	}
 	if r.search.task(r.scorer.metrics) != datasets.Clustering {
 		out.Positive = metrics.PositiveClass(r.data.Schema.Classes())
 	}

@@ -90,6 +90,13 @@ type outcome = searchloop.Outcome
 type grid struct{}
 
 func (grid) begin(s Search, a axes, limit int) (proposer, param.FieldErrors) {
+	starts, errs := s.startPoints(a)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	if starts != nil {
+		return s.around(a, starts[:min(startCandidates, len(starts))])
+	}
 	points, total, errs := s.samplePoints(a, limit)
 	if len(errs) > 0 {
 		return nil, errs

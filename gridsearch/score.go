@@ -68,6 +68,9 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	for _, name := range s.Scores {
 		add("scores", name)
 	}
+	if (s.Score != "" || data != nil) && len(out) > 0 {
+		errs = append(errs, s.checkStartScore(out[0])...)
+	}
 	return out, errs
 }
 

@@ -36,6 +36,10 @@ func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error
 		return fmt.Errorf("gridsearch: the rounds of %T depend on the scores of all candidates, which a shard does not know",
 			s.Strategy)
 	}
+	if s.Start != nil {
+		return errors.New("gridsearch: the candidates of a search with a start depend on the scores of others, which a " +
+			"shard does not know")
+	}
 	s.Budget = 0
 	r, err := s.prepare(data, MaxCandidates)
 	if err == nil {

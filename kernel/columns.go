@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Term is the kernel of some columns of a table, a factor of a [Product]. Start from [NewTerm].
+// Term is the kernel of some columns of a table, a factor of a [Product]. Use [NewTerm].
 type Term struct {
 	// Columns are names of columns before or after they were encoded, or of the group of columns or part of a
 	// union that encoded them; or the single name numeric, categorical, text (the columns of that kind that no

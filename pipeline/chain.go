@@ -23,7 +23,7 @@ import (
 )
 
 // Chain is a sequence of steps, itself a step: each step is fitted to the output of the previous
-// one. A chain without steps returns its input.
+// one. The zero value has no steps and returns its input.
 //
 // In a document it is a list called steps: {name: scaled, steps: [impute, standardize]}.
 type Chain struct {

@@ -18,12 +18,13 @@ import (
 // Columns is the spec of a step that processes groups of columns separately and concatenates the
 // results: the groups in order, then, if Remainder is "passthrough", the columns of no group. A
 // column may be in several groups. Dense and sparse results are joined as in [Union].
+// Use [NewColumns]: the zero value is invalid.
 type Columns struct {
 	Groups    []Group
 	Remainder string // treatment of the columns of no group: "drop" or "passthrough"
 }
 
-// Group is a set of columns and the steps that are applied to them.
+// Group is a set of columns and the steps that are applied to them. Select must be set: the zero value is invalid.
 type Group struct {
 	Name string // in paths and messages; "" for the kind in Select, or "group1", …
 	// Select contains column names; numeric or categorical for all columns of that kind; patterns

@@ -31,7 +31,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Pipeline is the spec of a sequence of steps followed by a model. It is an estimator.
+// Pipeline is the spec of a sequence of steps followed by a model. It is an estimator. Use [Steps] and [Sequence.Then]:
+// the zero value is invalid.
 type Pipeline struct {
 	Steps     []Step
 	Estimator estimator.Estimator
@@ -103,7 +104,7 @@ func (p Pipeline) Check() error { return place.Here(p.check()) }
 
 func (p Pipeline) check() error {
 	if p.Estimator == nil {
-		return errors.New("no estimator")
+		return errors.New("no estimator (start from Steps().Then(estimator))")
 	}
 	if err := specs.CheckValue(p.Estimator); err != nil {
 		return fmt.Errorf("estimator: %w", err)

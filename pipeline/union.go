@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,6 +28,7 @@ import (
 // The output is sparse if every part is sparse; a shared value is preserved if it is the same in
 // all parts. With dense and sparse parts, the output is dense up to 1024 columns or if at least a
 // quarter of the columns come from dense parts, and sparse otherwise.
+// Use [NewUnion]: the zero value is invalid.
 type Union struct {
 	Parts   []Step
 	Weights []float64 // one weight ≥ 0 per part; nil means 1
@@ -133,7 +135,7 @@ func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 // split returns the unfitted parts and their specs.
 func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if len(u.Parts) == 0 {
-		return nil, nil, place.Here(fmt.Errorf("a union without parts"))
+		return nil, nil, place.Here(errors.New("a union without parts (start from NewUnion())"))
 	}
 	if err := u.Holds().Check(u.Children()); err != nil {
 		return nil, nil, place.Here(err)

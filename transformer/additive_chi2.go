@@ -39,7 +39,7 @@ import (
 // 2012. It is scikit-learn's AdditiveChi2Sampler.
 //
 // Fit returns an error for a categorical column, a missing or infinite value and no rows; Transform
-// for a value below 0.
+// for a value below 0. Use [NewAdditiveChi2]: the zero value is invalid.
 type AdditiveChi2 struct {
 	Steps    int     // s
 	Interval float64 // L; 0 is 0.8, 0.5 or 0.4 for 1, 2 or 3 steps

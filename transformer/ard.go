@@ -90,7 +90,7 @@ import (
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no targets, constant
 // targets, fewer than two rows, and if all inputs are constant. An input that is constant in the
-// sample gets the scale 0.
+// sample gets the scale 0. Use [NewARD]: the zero value is invalid.
 type ARD struct {
 	Kernel    kernel.Name // a kernel of [RFF], or a kernel of columns
 	Nu        float64     // ν of the matern kernel

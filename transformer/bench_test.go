@@ -134,7 +134,7 @@ func BenchmarkKernels(b *testing.B) {
 				}
 			}
 		})
-		b.Run(fmt.Sprintf("one by one/d=%d", d), func(b *testing.B) {
+		b.Run(fmt.Sprintf("single rows/d=%d", d), func(b *testing.B) {
 			tile := mat.NewDense(2048, 1000, nil)
 			for b.Loop() {
 				for _, s := range family.Maps.(*fourierFamily).maps {

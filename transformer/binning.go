@@ -82,6 +82,7 @@ import (
 //
 // Errors: a categorical column, a missing or infinite value, a value whose bin number overflows, no
 // rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with MinCount rows.
+// Use [NewBinning]: the zero value is invalid.
 type Binning struct {
 	Kernel       kernel.Name  // laplacian, hyperbolic, triangular, smooth, a product of terms of one of them, or custom
 	Gamma        kernel.Gamma // γ

@@ -29,7 +29,7 @@ func (s Binning) SameFamily(other Fitter) bool {
 type gridFamily struct{ wide *FittedBinning }
 
 // FitFamily fits the map with the most grids. Members equal separate fits exactly, except that
-// values of the smooth kernel are rounded once more.
+// values of the smooth kernel are rounded again.
 func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error) {
 	if err := checkFamily("binning", s, specs); err != nil {
 		return nil, err

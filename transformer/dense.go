@@ -12,7 +12,7 @@ import (
 )
 
 // Dense converts sparse rows to dense ones, so that steps which require dense rows or move zeros
-// can follow. Dense rows pass unchanged.
+// can follow. Dense rows pass unchanged. The zero value is its spec.
 //
 // Shapes: n×d → n×d. Memory: 8·n·d bytes. Fit returns an error if there are no rows or no columns.
 type Dense struct{}

@@ -198,11 +198,11 @@ func TestFitRefuses(t *testing.T) {
 		case !strings.Contains(err.Error(), c.want):
 			t.Errorf("%s: error is %q, want %q in it", name, err, c.want)
 		case !strings.HasPrefix(err.Error(), "transformer: "):
-			t.Errorf("%s: error %q does not say where it comes from", name, err)
+			t.Errorf("%s: error %q must name its source", name, err)
 		}
 		var errs param.FieldErrors
 		if strings.Contains(c.want, ": got") && !errors.As(err, &errs) {
-			t.Errorf("%s: error is no param.Faults", name)
+			t.Errorf("%s: error must be param.FieldErrors", name)
 		}
 	}
 }

@@ -35,6 +35,7 @@ import (
 // as dictionaries.
 //
 // Fit returns an error for a numeric column, Transform for a number that is not a category code.
+// Use [NewHash]: the zero value is invalid.
 type Hash struct {
 	Features int  // D
 	Signed   bool // use a hashed sign ±1 instead of +1

@@ -33,6 +33,7 @@ import (
 //
 // Cost: one pass over the rows for mean and most_frequent, three to six for median. Memory is O(1)
 // per column; most_frequent stores the distinct values of each column.
+// Use [NewImpute]: the zero value is invalid.
 type Impute struct {
 	Strategy     string  // mean, median, most_frequent or constant
 	FillValue    float64 // used by strategy constant, unless FillCategory is set

@@ -355,7 +355,7 @@ func TestInputsOfGrids(t *testing.T) {
 	}
 	for p := range f.Grids() {
 		if set := f.Inputs(p); len(set) != 3 || slices.Contains(set, 1) || slices.Contains(set, 4) || !slices.IsSorted(set) {
-			t.Fatalf("grid %d looks at %v", p, set)
+			t.Fatalf("grid %d uses %v", p, set)
 		}
 	}
 	spec.InputWeights = "uniform"
@@ -372,7 +372,7 @@ func TestInputsOfGrids(t *testing.T) {
 	}
 	if all := mustFit(t, NewBinning(), datasets.Set{X: X}).(*FittedBinning); all.InputWeights() != nil ||
 		len(all.Inputs(3)) != 6 {
-		t.Errorf("grids of all inputs look at %v, by the weights %v", all.Inputs(3), all.InputWeights())
+		t.Errorf("grids of all inputs use %v, by the weights %v", all.Inputs(3), all.InputWeights())
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 //
 // Cost: one pass over the rows, 2 comparisons for each entry; memory 2·d numbers. Fit returns an
 // error for a categorical column, a column without values, an infinite value, and no rows.
+// Use [NewMinMax]: the zero value is invalid.
 type MinMax struct {
 	Low, High float64 // ends of the interval
 	Clip      bool    // clip outputs to the interval

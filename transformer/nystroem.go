@@ -66,7 +66,7 @@ import (
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, a list of γ
 // that is not as long as there are columns, landmarks that do not fit into memory, and a kernel of the caller that is
 // not finite, symmetric and positive definite at the landmarks. Transform returns one for values so large that
-// distances would overflow.
+// distances would overflow. Use [NewNystroem]: the zero value is invalid.
 type Nystroem struct {
 	Kernel    kernel.Name  // one of those above, or a kernel of columns
 	Gamma     kernel.Gamma // γ

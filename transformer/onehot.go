@@ -28,6 +28,7 @@ import (
 //
 // Cost: one pass over the rows. Fit returns an error for a numeric column, a number that is not a
 // category code, no rows, and if no category has enough rows.
+// Use [NewOneHot]: the zero value is invalid.
 type OneHot struct {
 	MinCount int // minimum number of training rows of a category
 }

@@ -21,7 +21,7 @@ import (
 // is not in the schema ([datasets.Unknown]) becomes −1, a missing value, or an error.
 //
 // Cost: one pass to check the rows. Fit returns an error for a numeric column, a number that is not
-// a category code, and no rows.
+// a category code, and no rows. Use [NewOrdinal]: the zero value is invalid.
 type Ordinal struct {
 	Unknown string // code, missing or error
 }

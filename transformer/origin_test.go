@@ -95,7 +95,7 @@ func TestBinningOfOriginsApproximatesItsKernel(t *testing.T) {
 			fitted := fit(0, data.X.(*mat.Dense)).(*FittedBinning)
 			for p := range fitted.Grids() {
 				if got := originOf(t, fitted.Inputs(p)); len(got) != 2 {
-					t.Fatalf("grid %d looks at the inputs %v", p, got)
+					t.Fatalf("grid %d uses the inputs %v", p, got)
 				}
 			}
 			weights := make([]float64, len(originInputs))
@@ -195,7 +195,7 @@ func TestWaysToBinOrigins(t *testing.T) {
 				t.Errorf("the kernel is %v after a file, %v before, error %v", b, a, err)
 			}
 			if _, there := archive.Arrays["input_of_column"]; !there {
-				t.Error("the file does not say which columns are one input")
+				t.Error("the file does not store which columns form one input")
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func TestColumnsWithoutOrigins(t *testing.T) {
 		same(t, mustTransform(t, mustFit(t, spec, alone), data.X), mustTransform(t, bare, data.X), false)
 		for p := range bare.Grids() {
 			if len(bare.Inputs(p)) != 2 {
-				t.Fatalf("%s: grid %d looks at %v", name, p, bare.Inputs(p))
+				t.Fatalf("%s: grid %d uses %v", name, p, bare.Inputs(p))
 			}
 		}
 		archive, err := model.Record(bare)
@@ -223,12 +223,12 @@ func TestColumnsWithoutOrigins(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, there := archive.Arrays["input_of_column"]; there {
-			t.Errorf("%s: a file of inputs of one column says which columns they are", name)
+			t.Errorf("%s: a file of inputs of one column stores the columns of inputs", name)
 		}
 		spec.Inputs = 6
 		all := mustFit(t, spec, data).(*FittedBinning)
 		if all.InputWeights() != nil || len(all.Inputs(0)) != 8 {
-			t.Errorf("%s: grids of 6 of 5 inputs look at the columns %v", name, all.Inputs(0))
+			t.Errorf("%s: grids of 6 of 5 inputs use the columns %v", name, all.Inputs(0))
 		}
 		for _, rule := range []kernel.Gamma{kernel.GammaScale(), kernel.GammaMedian()} {
 			spec.Gamma, spec.Inputs = rule, 0

@@ -124,7 +124,7 @@ func TestParametersRefuse(t *testing.T) {
 		}
 		var errs param.FieldErrors
 		if !errors.As(err, &errs) {
-			t.Errorf("%s: %v: error is no param.Faults", c.path, c.value)
+			t.Errorf("%s: %v: error must be param.FieldErrors", c.path, c.value)
 		}
 	}
 }

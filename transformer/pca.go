@@ -43,6 +43,7 @@ import (
 //
 // Fit returns an error for a categorical column, a missing or infinite value, fewer than two rows,
 // equal rows, more components than exist, and whitening of components without variance.
+// Use [NewPCA]: the zero value is invalid.
 type PCA struct {
 	// Components is the number of outputs if ≥ 1, the minimum fraction of the variance that the
 	// outputs explain if between 0 and 1, or -1 for all.

@@ -44,7 +44,7 @@ import (
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list of
 // γ that is not as long as there are columns. Transform returns one for values so large that
-// features would overflow.
+// features would overflow. Use [NewPolynomialSketch]: the zero value is invalid.
 type PolynomialSketch struct {
 	Degree   int          // p
 	Gamma    kernel.Gamma // γ

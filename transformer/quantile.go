@@ -40,7 +40,7 @@ import (
 // Cost: one pass over up to ten thousand rows, three to five over more. Memory is 500 KB per
 // column, at most 64 MB, for any number of rows. Mapping makes log₂(M) comparisons per entry. Fit
 // returns an error for a categorical column, a column without values, an infinite value, and no
-// rows.
+// rows. Use [NewQuantile]: the zero value is invalid.
 type Quantile struct {
 	Quantiles int    // M
 	Output    string // uniform or normal

@@ -15,7 +15,7 @@ import (
 //
 // The first pass stores keys up to a limit. Beyond the limit, it divides the range of keys into
 // cells and counts the keys of each cell. Each later pass reads only spans of keys that contain a
-// wanted rank: it stores their keys if they fit, else divides the spans into cells, with more cells
+// requested rank: it stores their keys if they fit, else divides the spans into cells, with more cells
 // for larger spans. A rank is found once its cell contains a single distinct key, or once the keys
 // are stored.
 //
@@ -297,7 +297,7 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 			return
 		}
 		s.Require(spans[k] <= len(low) && lengths[k] <= len(kept) && valueCounts[k] <= len(values) && total[k] <= 1<<53,
-			"a selection has fewer numbers than it says")
+			"a selection has fewer numbers than its count")
 		if s.Err() != nil {
 			return
 		}

@@ -84,7 +84,7 @@ import (
 //
 // Fit returns an error for a draw that does not support the kernel, a categorical column, a missing
 // or infinite value, no rows, and a list of γ whose length is not the number of columns. Transform
-// returns an error if ω'x would overflow.
+// returns an error if ω'x would overflow. Use [NewRFF]: the zero value is invalid.
 type RFF struct {
 	Kernel   kernel.Name  // one of the kernels above, a kernel of columns, or custom
 	Gamma    kernel.Gamma // γ

@@ -62,6 +62,7 @@ import (
 //
 // Fit returns an error for no targets, a missing target, constant targets, fewer than 10 rows, a
 // categorical column, a missing or infinite value, and too many inputs for a full M.
+// Use [NewRFM]: the zero value is invalid.
 type RFM struct {
 	Kernel   kernel.Name // kernel of the machine, any kernel of [RFF]
 	Rounds   int         // maximum number of rounds

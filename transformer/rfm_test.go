@@ -74,16 +74,16 @@ func TestRFMBeforeFeatures(t *testing.T) {
 	behind := mustFit(t, features, mapped)
 	features.Gamma = kernel.GammaMedian()
 	plain := mustFit(t, features, train)
-	with := leastSquares(t, mustTransform(t, behind, mapped.X), train.Y,
+	with := ridgeError(t, mustTransform(t, behind, mapped.X), train.Y,
 		mustTransform(t, behind, mustTransform(t, f, test.X)), test.Y)
-	without := leastSquares(t, mustTransform(t, plain, train.X), train.Y, mustTransform(t, plain, test.X), test.Y)
+	without := ridgeError(t, mustTransform(t, plain, train.X), train.Y, mustTransform(t, plain, test.X), test.Y)
 	if !(with < 0.2*without) {
 		t.Errorf("mean squared error %.4f behind the map, %.4f of the inputs themselves", with, without)
 	}
 }
 
-// leastSquares returns the mean squared error on test rows of ridge regression with a small penalty.
-func leastSquares(t *testing.T, Z mat.Matrix, y []float64, testZ mat.Matrix, want []float64) float64 {
+// ridgeError returns the mean squared error on test rows of ridge regression with a small penalty.
+func ridgeError(t *testing.T, Z mat.Matrix, y []float64, testZ mat.Matrix, want []float64) float64 {
 	t.Helper()
 	_, d := Z.Dims()
 	var gram, right, w, predicted mat.Dense

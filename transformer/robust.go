@@ -23,6 +23,7 @@ import (
 // Cost: one pass over up to ten thousand rows, three to five over more. Memory is 400 KB per
 // column, at most 64 MB, for any number of rows. Fit returns an error for a categorical column, a
 // column without values, an infinite value, and no rows.
+// Use [NewRobust]: the zero value is invalid.
 type Robust struct {
 	Median bool // subtract the median
 	IQR    bool // divide by the interquartile range

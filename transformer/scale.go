@@ -28,7 +28,7 @@ import (
 //
 // Cost: one multiplication per entry. Fit returns an error for a categorical column, a list whose
 // length is not the number of columns, a name of no column, no rows, and an infinite value.
-// Transform returns an error if a product overflows.
+// Transform returns an error if a product overflows. Use [NewScale]: the zero value is invalid.
 type Scale struct { // one factor for all columns, or one per column
 	Factors      []float64          // one for all columns, or one for each
 	NamedFactors map[string]float64 // by column name, 1 for other columns; overrides Factors if not nil
@@ -166,7 +166,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // Cost returns the cost of one multiplication per entry.
 func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }
 
-// Requirements declares numeric columns: as many as factors, or one for each name.
+// Requirements declares numeric columns: one per factor, or one per name.
 func (s Scale) Requirements() []datasets.Requirement {
 	out := []datasets.Requirement{{Numeric: true}}
 	if n := len(s.Factors); s.NamedFactors == nil && n > 1 {

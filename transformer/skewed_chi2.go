@@ -35,7 +35,7 @@ import (
 // histogram kernels", DAGM 2010. It is scikit-learn's SkewedChi2Sampler.
 //
 // Fit returns an error for a categorical column, a missing or infinite value and no rows; Transform
-// for a value ≤ −c.
+// for a value ≤ −c. Use [NewSkewedChi2]: the zero value is invalid.
 type SkewedChi2 struct {
 	Features   int     // D
 	Skewedness float64 // c

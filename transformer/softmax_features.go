@@ -44,6 +44,7 @@ import (
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list
 // of γ whose length is not the number of columns. Transform returns an error that names the row if
 // the squares of its features could overflow; features that underflow become 0.
+// Use [NewSoftmaxFeatures]: the zero value is invalid.
 type SoftmaxFeatures struct {
 	Gamma    kernel.Gamma // γ
 	Features int          // m

@@ -24,7 +24,7 @@ import (
 // LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
 //
 // Fit returns an error for a categorical column, a column without values, an infinite value, and no
-// rows.
+// rows. Use [NewStandardize]: the zero value is invalid.
 type Standardize struct {
 	Mean bool // subtract the mean
 	Std  bool // divide by the standard deviation

@@ -20,7 +20,7 @@ func init() {
 		NewTargetEncode, &fittedTargetEncode{})
 	registry.Add("transformer", "hash", "a fixed number of columns, shared by the hashes of categories",
 		NewHash, &fittedHash{})
-	registry.Add("transformer", "tfidf", "weighted counts of the words, or n-grams, of texts",
+	registry.Add("transformer", "tfidf", "weighted counts of the words, or n-grams, of documents",
 		NewTFIDF, &FittedTFIDF{})
 	registry.Add("transformer", "dense", "converts sparse rows to dense rows",
 		func() Dense { return Dense{} }, &fittedDense{})

@@ -50,6 +50,7 @@ import (
 //
 // Fit returns an error for a numeric column, a number that is not a category code, rows without
 // targets, a missing target, and if every weight is 0.
+// Use [NewTargetEncode]: the zero value is invalid.
 type TargetEncode struct {
 	Smooth float64 // m ≥ 0, or -1: estimated for each category
 	Folds  int

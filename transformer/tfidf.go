@@ -48,6 +48,7 @@ import (
 // of terms are the same.
 //
 // Fit returns an error for a column that is not text, and if no term is left.
+// Use [NewTFIDF]: the zero value is invalid.
 type TFIDF struct {
 	Analyzer    string   // kind of terms: "word", "char" or "char_wb", characters within words
 	MinN, MaxN  int      // lengths of n-grams
@@ -56,7 +57,7 @@ type TFIDF struct {
 	Hashing     int      // number of columns that terms are hashed to; 0 for one column per term
 	Indicator   bool     // whether a column of each input indicates rows without a known term
 	Sublinear   bool     // whether tf is replaced by 1 + ln tf
-	Lowercase   bool     // whether texts are converted to lower case
+	Lowercase   bool     // whether the text is converted to lower case
 	StopWords   []string // words that are left out; only "english" for the list of scikit-learn
 }
 
@@ -146,7 +147,7 @@ func (s *TFIDF) Params(l *param.List) {
 		param.Between(0, maxFeatures))
 	l.Bool(&s.Indicator, "indicator", "whether to add an indicator of rows without a known term, one per column")
 	l.Bool(&s.Sublinear, "sublinear", "whether counts tf become 1 + ln tf")
-	l.Bool(&s.Lowercase, "lowercase", "whether texts are converted to lower case")
+	l.Bool(&s.Lowercase, "lowercase", "whether the text is converted to lower case")
 	l.Value(stopWords{&s.StopWords}, "stop_words", "words to exclude; english for the list of scikit-learn")
 	l.Check("hashing", func() error {
 		if s.Hashing > 0 && (s.MinCount > 1 || s.MaxFeatures > 0) {
@@ -324,7 +325,7 @@ func (s TFIDF) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// terms estimates the terms of the texts of a shape.
+// terms estimates the terms of the documents of a shape.
 func (s TFIDF) terms(shape datasets.Shape) (sum textfeatures.Estimate, ok bool) {
 	if shape.Documents == nil || len(shape.Columns) != shape.Cols {
 		return sum, false
@@ -369,12 +370,12 @@ func (f *FittedTFIDF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 		return nil, err
 	}
 	n, _ := m.Dims()
-	texts, blocks := make([]string, n), make([]*matrices.CSR, len(f.columns))
+	docs, blocks := make([]string, n), make([]*matrices.CSR, len(f.columns))
 	for j, v := range f.columns {
-		for i := range texts {
-			texts[i], _ = m.Text(i, j)
+		for i := range docs {
+			docs[i], _ = m.Text(i, j)
 		}
-		if blocks[j], err = v.Transform(ctx, texts); err != nil {
+		if blocks[j], err = v.Transform(ctx, docs); err != nil {
 			return nil, wrapError(ctx, "tfidf", err)
 		}
 	}
@@ -386,7 +387,7 @@ func (f *FittedTFIDF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 
 // Export refuses: a graph has no operations on strings.
 func (f *FittedTFIDF) Export(*graph.Graph, graph.Value) (graph.Value, error) {
-	return graph.Value{}, errors.New("terms of texts are found by operations on strings, which exports do not have; " +
+	return graph.Value{}, errors.New("terms of documents are found by operations on strings, which exports do not have; " +
 		"serve the model file itself")
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer/transformertest"
 )
 
-func texts(t testing.TB, columns map[string][]string) datasets.Set {
+func textSet(t testing.TB, columns map[string][]string) datasets.Set {
 	t.Helper()
 	var set datasets.Set
 	for _, name := range []string{"title", "body"} {
@@ -78,7 +78,7 @@ func TestTFIDFAgainstReference(t *testing.T) {
 			s.MinN, s.MaxN = in.Ngrams[0], in.Ngrams[1]
 		}
 		s.MinCount, s.Sublinear = max(in.MinDF, 1), in.Sublinear
-		f := fitTexts(t, s, texts(t, map[string][]string{"body": in.Docs}))
+		f := fitTexts(t, s, textSet(t, map[string][]string{"body": in.Docs}))
 		if !slices.Equal(f.Vocabulary(0), want.Vocabulary) {
 			t.Fatalf("%s: the vocabulary is %q, want %q", name, f.Vocabulary(0), want.Vocabulary)
 		}
@@ -87,7 +87,7 @@ func TestTFIDFAgainstReference(t *testing.T) {
 				t.Errorf("%s: idf %d is %v, want %v", name, k, v, want.IDF[k])
 			}
 		}
-		Z := mapTexts(t, f, texts(t, map[string][]string{"body": in.Query}).X)
+		Z := mapTexts(t, f, textSet(t, map[string][]string{"body": in.Query}).X)
 		for k, v := range want.Values {
 			if got := Z.At(want.Rows[k], want.Cols[k]); math.Abs(got-v) > 1e-12 {
 				t.Errorf("%s: entry %d, %d is %v, want %v", name, want.Rows[k], want.Cols[k], got, v)
@@ -107,7 +107,7 @@ func letters() map[string][]string {
 
 // Blocks of a stream, merged passes, selected and concatenated rows, and a restored file give the same bits.
 func TestTFIDFOfBlocksAndFiles(t *testing.T) {
-	set, ctx := texts(t, letters()), context.Background()
+	set, ctx := textSet(t, letters()), context.Background()
 	s := transformer.NewTFIDF()
 	s.MaxN = 2
 	f := fitTexts(t, s, set)
@@ -171,7 +171,7 @@ func TestTFIDFRefuses(t *testing.T) {
 		!strings.Contains(err.Error(), "column x must be text, got numeric") {
 		t.Error(err)
 	}
-	set := texts(t, map[string][]string{"body": {"a b", "word", ""}})
+	set := textSet(t, map[string][]string{"body": {"a b", "word", ""}})
 	f := fitTexts(t, transformer.NewTFIDF(), set)
 	if _, err := f.Transform(ctx, mat.NewDense(2, 1, nil)); err == nil || !strings.Contains(err.Error(), "must be text") {
 		t.Error(err)
@@ -182,14 +182,14 @@ func TestTFIDFRefuses(t *testing.T) {
 			t.Errorf("%T: %v", s, err)
 		}
 	}
-	if _, err := transformer.NewTFIDF().Fit(ctx, texts(t, map[string][]string{"body": {"", ""}})); err == nil {
-		t.Error("texts without terms: no error")
+	if _, err := transformer.NewTFIDF().Fit(ctx, textSet(t, map[string][]string{"body": {"", ""}})); err == nil {
+		t.Error("documents without terms: no error")
 	}
 }
 
 // The name english stands for the list of stop words, and a list for itself.
 func TestStopWords(t *testing.T) {
-	set := texts(t, map[string][]string{"body": {"the storm and the flood", "the english storm"}})
+	set := textSet(t, map[string][]string{"body": {"the storm and the flood", "the english storm"}})
 	for want, value := range map[string]any{"[english flood]": []any{"storm", "the", "and"}, "[english flood storm]": "english"} {
 		s, err := param.With(transformer.NewTFIDF(), param.Setting{Path: "stop_words", Value: value})
 		if err != nil {
@@ -205,7 +205,7 @@ func TestStopWords(t *testing.T) {
 }
 
 func TestTFIDFKeepsTheLaws(t *testing.T) {
-	set := texts(t, map[string][]string{"body": letters()["body"][:60], "title": letters()["title"][:60]})
+	set := textSet(t, map[string][]string{"body": letters()["body"][:60], "title": letters()["title"][:60]})
 	hashed := transformer.NewTFIDF()
 	hashed.Hashing, hashed.Analyzer, hashed.MaxN = 50, "char_wb", 3
 	hashed.Indicator = true
@@ -223,12 +223,12 @@ func TestTFIDFRefusesBeyondMemory(t *testing.T) {
 	for i := range column {
 		column[i] = fmt.Sprintf("word%d", i)
 	}
-	set := texts(t, map[string][]string{"body": column})
+	set := textSet(t, map[string][]string{"body": column})
 	hashed := transformer.NewTFIDF()
 	hashed.Hashing = 1 << 26
 	many := transformer.NewTFIDF()
 	many.Hashing, many.Analyzer, many.MaxN = 1, "char", 100
-	long := texts(t, map[string][]string{"body": {strings.Repeat("a", 40000)}})
+	long := textSet(t, map[string][]string{"body": {strings.Repeat("a", 40000)}})
 	ctx := context.Background()
 	before := debug.SetMemoryLimit(32 << 20)
 	_, err := transformer.NewTFIDF().Fit(ctx, set)
@@ -253,7 +253,7 @@ func TestTFIDFCost(t *testing.T) {
 	for i := range column {
 		column[i] = fmt.Sprintf("a%d b%d both", i, i)
 	}
-	set := texts(t, map[string][]string{"title": column, "body": column})
+	set := textSet(t, map[string][]string{"title": column, "body": column})
 	shape := set.Shape()
 	if cost := transformer.NewTFIDF().Cost(shape); cost.OutputWidth != -1 {
 		t.Errorf("without strings: width %d", cost.OutputWidth)
@@ -270,8 +270,8 @@ func TestTFIDFCost(t *testing.T) {
 // 1 − cosine: the distance is 1 to rows with terms and 0 to each other. It checks names, cost and file, too.
 func TestTFIDFIndicator(t *testing.T) {
 	s := transformer.NewTFIDF()
-	train := texts(t, map[string][]string{"title": {"red fox", "red dog", ""}, "body": {"one", "two", "one two"}})
-	query := texts(t, map[string][]string{"title": {"red fox", "red red dog", "", "zebra", "red zebra"},
+	train := textSet(t, map[string][]string{"title": {"red fox", "red dog", ""}, "body": {"one", "two", "one two"}})
+	query := textSet(t, map[string][]string{"title": {"red fox", "red red dog", "", "zebra", "red zebra"},
 		"body": {"one", "two", "none", "", "one two"}})
 	for _, hashing := range []int{0, 64} {
 		s.Indicator, s.Hashing = false, hashing

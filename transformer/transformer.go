@@ -15,7 +15,7 @@
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
 //	target_encode    [TargetEncode] the mean target of categories that of the category
 //	hash             [Hash]         the columns of categories    ±1 in one of a fixed number of columns
-//	tfidf            [TFIDF]        terms and their frequency    weighted counts of the terms of texts
+//	tfidf            [TFIDF]        terms and their frequency    weighted counts of the terms
 //	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features

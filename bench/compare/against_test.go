@@ -29,7 +29,7 @@ func TestIntervalCoverage(t *testing.T) {
 		}
 		share := float64(inside) / draws
 		if sd := math.Sqrt(got * (1 - got) / draws); math.Abs(share-got) > 4*sd {
-			t.Errorf("%d numbers: the median is inside in %.4f of the draws, said %.4f", n, share, got)
+			t.Errorf("%d numbers: the median is inside in %.4f of the draws, want %.4f", n, share, got)
 		}
 		if n >= 6 && got < sureness {
 			t.Errorf("%d numbers: only %.4f sure", n, got)

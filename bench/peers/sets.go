@@ -60,7 +60,7 @@ var sets = []set{
 			"TweedieRegressor(power=1.5, link='log', alpha=1e-4, solver='newton-cholesky')"}},
 	{name: "quantiles", what: "5,000 rows of protein structures, and 9,146 to test; " +
 		"D² of the pinball loss of the quantile 0.9",
-		task: datasets.Regression, rows: fewProteins, score: "d2_pinball_0.9",
+		task: datasets.Regression, rows: sampleProteins, score: "d2_pinball_0.9",
 		models: fourier("quantile_regression: {quantile: 0.9, alpha: 1.0e-4}", 0.5, 200), gamma: 0.5, features: 200,
 		peers: []string{"QuantileRegressor(quantile=0.9, alpha=1e-4)"}},
 	{name: "huber", what: "36,584 rows of protein structures, and 9,146 to test; D² of the absolute error",
@@ -120,7 +120,7 @@ func protein(ctx context.Context) (train, test datasets.Set, err error) {
 	return read(ctx, "uci_regression/protein-tertiary-structure.txt.gz", "x9", "space")
 }
 
-func fewProteins(ctx context.Context) (train, test datasets.Set, err error) {
+func sampleProteins(ctx context.Context) (train, test datasets.Set, err error) {
 	train, test, err = protein(ctx)
 	return train.Slice(0, min(5000, train.Rows())), test, err
 }

@@ -3,7 +3,7 @@
 //
 //	go build -o /tmp/bochner ./cmd/bochner
 //	go run ./bench/serve -bochner /tmp/bochner             # 64 connections, each asking as soon as it has its answer
-//	go run ./bench/serve -bochner /tmp/bochner -rate 30000 # so many a second, whether they are answered or not
+//	go run ./bench/serve -bochner /tmp/bochner -rate 30000 # that rate per second, answered or not
 //	go run ./bench/serve -bochner /tmp/bochner -soak -seconds 120
 //
 // It fits a model with 10 columns and 1,024 random features, and starts the server. With -soak the
@@ -47,7 +47,7 @@ var (
 	command     = flag.String("bochner", "bochner", "the command")
 	connections = flag.Int("connections", 64, "how many connections ask")
 	seconds     = flag.Float64("seconds", 10, "how long")
-	rate        = flag.Float64("rate", 0, "requests a second; 0 is as many as are answered")
+	rate        = flag.Float64("rate", 0, "requests per second; 0 is one after another per connection")
 	rows        = flag.Int("rows", 1, "rows of a request")
 	features    = flag.Int("features", 1024, "random features of the model")
 	protocol    = flag.String("protocol", "rows", "rows, for JSON by the names of columns, or tensors")

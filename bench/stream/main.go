@@ -138,9 +138,9 @@ func run(most, features int, model, picture string) error {
 	}
 	fmt.Printf("a million rows: %.1f CPU seconds for the products of ridge alone, %.1f to make them\n\n", 1e6*product,
 		1e6*pass)
-	fmt.Printf("%-16s %10s %10s %12s %9s %11s %9s\n", "model", "rows", "seconds", "CPU seconds", "readings", "memory, MB",
+	fmt.Printf("%-16s %10s %10s %12s %9s %11s %9s\n", "model", "rows", "seconds", "CPU seconds", "passes", "memory, MB",
 		"accuracy")
-	plot := svg.Plot{Title: fmt.Sprintf("Rows that nobody holds, D = %d", features), X: svg.Axis{Name: "rows", Log: true},
+	plot := svg.Plot{Title: fmt.Sprintf("Rows generated on the fly, D = %d", features), X: svg.Axis{Name: "rows", Log: true},
 		Y: svg.Axis{Name: "CPU seconds", Log: true}}
 	for k, l := range some {
 		series := svg.Series{Name: l.name, Color: k, Line: true, Dots: true}

@@ -203,7 +203,7 @@ func (f *file) encodingMessage() string {
 		encoding = text.Encodings[0]
 	}
 	if encoding != f.o.Encoding && f.o.Encoding != "" {
-		return fmt.Sprintf("must be %s, as the byte order mark of the file says", encoding)
+		return fmt.Sprintf("must be %s, by the byte order mark of the file", encoding)
 	}
 	others := slices.DeleteFunc(slices.Clone(text.Encodings), func(name string) bool { return name == encoding })
 	return fmt.Sprintf("must be %s; set csv.encoding to one of %s", encoding, strings.Join(others, ", "))

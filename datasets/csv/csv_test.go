@@ -337,9 +337,9 @@ func TestBadInput(t *testing.T) {
 		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "utf-16"},
 			`f.csv:3:1: column a: must be utf-16; set csv.encoding to one of utf-8, latin-1, windows-1252`},
 		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "latin-1"},
-			`f.csv:3:1: column a: must be utf-16, as the byte order mark of the file says`},
+			`f.csv:3:1: column a: must be utf-16, by the byte order mark of the file`},
 		{"\xef\xbb\xbfa\n\xe9\n", csv.Options{Encoding: "latin-1"},
-			`f.csv:2:1: column a: must be utf-8, as the byte order mark of the file says`},
+			`f.csv:2:1: column a: must be utf-8, by the byte order mark of the file`},
 		{"a\n1\n", csv.Options{Encoding: "ebcdic"},
 			`f.csv: encoding must be utf-8, latin-1, windows-1252, utf-16, got "ebcdic"`},
 		{"a\n1\n", csv.Options{Decimal: ";"}, `f.csv: decimal must be a point or a comma, got ";"`},
@@ -419,7 +419,7 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rows, _ := src.Dims(); rows != -1 {
-		t.Errorf("%d rows, though nobody has counted", rows)
+		t.Errorf("%d rows before any pass", rows)
 	}
 	sourcetest.Run(t, src)
 }
@@ -701,7 +701,7 @@ func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 	_, err = csv.Options{Roles: datasets.Roles{Schema: &train.Schema},
 		Missing: []string{"?"}, FS: files}.ReadFile(context.Background(), "new.csv")
 	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it denotes a missing value, add it to missing` {
-		t.Errorf("options beside the schema: %v", err)
+		t.Errorf("options in addition to the schema: %v", err)
 	}
 }
 

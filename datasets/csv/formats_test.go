@@ -53,7 +53,7 @@ func TestFormats(t *testing.T) {
 // checkFilmLabels encodes the text columns of films and of later rows.
 func checkFilmLabels(t *testing.T, set, later datasets.Set) {
 	t.Helper()
-	texts := func(s datasets.Set) datasets.Set {
+	formatted := func(s datasets.Set) datasets.Set {
 		out, err := datasets.Set{}.WithText("genres", column(s, 0))
 		if err == nil {
 			out, err = out.WithText("title", column(s, 2))
@@ -64,7 +64,7 @@ func checkFilmLabels(t *testing.T, set, later datasets.Set) {
 		out.Schema.Columns = []datasets.Column{set.Schema.Columns[0], set.Schema.Columns[2]}
 		return out
 	}
-	fitted, err := transformer.NewOneHot().Fit(t.Context(), texts(set))
+	fitted, err := transformer.NewOneHot().Fit(t.Context(), formatted(set))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func checkFilmLabels(t *testing.T, set, later datasets.Set) {
 		{set, [][]float64{{1, 1, 0, 1, 0, 0}, {0, 1, 0, 0, 0, 1}, {0, 0, 0, 1, 0, 0}, {1, 0, 1, 0, 1, 0}}},
 		{later, [][]float64{{0, 1, 0, 0, 0, 0}}},
 	} {
-		Z, err := fitted.Transform(t.Context(), texts(c.rows).X)
+		Z, err := fitted.Transform(t.Context(), formatted(c.rows).X)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func checkFilmLabels(t *testing.T, set, later datasets.Set) {
 	}
 	out := fitted.(interface {
 		OutputSchema(in datasets.Schema) datasets.Schema
-	}).OutputSchema(texts(set).Schema)
+	}).OutputSchema(formatted(set).Schema)
 	if c := out.Columns[0]; c.Name != "genres=Action" || c.EncodedFrom != "genres" || c.EncodedKind != datasets.Categorical {
 		t.Errorf("column %+v", c)
 	}

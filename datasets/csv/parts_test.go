@@ -225,7 +225,7 @@ func TestPartsEqualWhole(t *testing.T) {
 		}
 	}
 	if min(read, refused) < int(seeds)/6 {
-		t.Errorf("%d texts were read and %d refused, want more", read, refused)
+		t.Errorf("%d files were read and %d rejected, want more", read, refused)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // messages writes n rows with text, which is missing in every tenth one, in a file large enough for several parts.
-func messages(t *testing.T, n int) (path string, texts []string) {
+func messages(t *testing.T, n int) (path string, docs []string) {
 	t.Helper()
 	var file strings.Builder
 	file.WriteString("id,message,city,y\n")
@@ -25,19 +25,19 @@ func messages(t *testing.T, n int) (path string, texts []string) {
 		if i%10 != 0 {
 			text = fmt.Sprintf("message number %d was sent on day %d", i, i%31)
 		}
-		texts = append(texts, text)
+		docs = append(docs, text)
 		fmt.Fprintf(&file, "%d,%s,%s,%d\n", i, text, []string{"Rome", "Oslo"}[i%2], i%3)
 	}
 	path = filepath.Join(t.TempDir(), "messages.csv")
 	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path, texts
+	return path, docs
 }
 
 func TestTextColumns(t *testing.T) {
 	ctx := context.Background()
-	path, texts := messages(t, 30_000)
+	path, docs := messages(t, 30_000)
 	for name, o := range map[string]csv.Options{
 		"inferred":  {Roles: datasets.Roles{Target: []string{"y"}}},
 		"in memory": {Roles: datasets.Roles{Target: []string{"y"}}, Hold: 1 << 30},
@@ -72,7 +72,7 @@ func TestTextColumns(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			X := textrows.Of(set.X)
-			for i, want := range texts {
+			for i, want := range docs {
 				if got, ok := X.Text(i, 1); got != want || ok != (want != "") || X.At(i, 0) != float64(i) {
 					t.Fatalf("%s: row %d has the text %q, want %q", name, i, got, want)
 				}
@@ -91,7 +91,7 @@ func TestTextColumns(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestTextColumnsAreNotRead checks that rows without inputs have missing texts, which can be copied.
+// TestTextColumnsAreNotRead checks that rows without inputs have missing strings, which can be copied.
 func TestTextColumnsAreNotRead(t *testing.T) {
 	path, _ := messages(t, 5000)
 	src, err := csv.Options{Roles: datasets.Roles{Target: []string{"y"}}}.Open(t.Context(), path)

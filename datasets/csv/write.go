@@ -32,12 +32,12 @@ func Write(w io.Writer, data datasets.Set) error {
 	if err := out.Write(record); err != nil {
 		return err
 	}
-	texts := textrows.Of(data.X)
+	textRows := textrows.Of(data.X)
 	for i := range data.Rows() {
 		record = record[:0]
 		for j := range data.Cols() {
-			if texts != nil && texts.IsText(j) {
-				text, _ := texts.Text(i, j)
+			if textRows != nil && textRows.IsText(j) {
+				text, _ := textRows.Text(i, j)
 				record = append(record, text)
 				continue
 			}

@@ -65,12 +65,12 @@ func (o Options) Read(ctx context.Context, r io.Reader) (datasets.Set, error) {
 	})
 }
 
-func open(ctx context.Context, texts []*text.File, o Options) (datasets.Source, error) {
+func open(ctx context.Context, inputs []*text.File, o Options) (datasets.Source, error) {
 	if o.MaxRecord < 0 {
-		return nil, fmt.Errorf("%s: a bound on records is not negative", texts[0].Path())
+		return nil, fmt.Errorf("%s: a bound on records is not negative", inputs[0].Path())
 	}
 	var files []*file
-	for _, t := range texts {
+	for _, t := range inputs {
 		files = append(files, &file{path: t.Path(), text: t, o: &o})
 	}
 	columns, err := columnsOf(ctx, files, &o)

@@ -143,7 +143,7 @@ func (f *file) describe(k int) {
 		for at := range width {
 			c := table.TypedColumn{Name: m.name, Type: field.columnType(), TypeName: field.descr}
 			if field.kind == 'O' {
-				c.Reason = "it has objects of Python, which only Python reads; save it with a type of numbers or texts"
+				c.Reason = "it has objects of Python, which only Python reads; save it with a type of numbers or strings"
 			}
 			switch {
 			case h.named():

@@ -239,7 +239,7 @@ func TestErrors(t *testing.T) {
 				"data.drop (Roles.Drop in Go)"},
 		{"testdata/objects.npy", datasets.Roles{},
 			"testdata/objects.npy: column x0: it has objects of Python, which only Python reads; save it with a type of " +
-				"numbers or texts; exclude it with data.drop (Roles.Drop in Go)"},
+				"numbers or strings; exclude it with data.drop (Roles.Drop in Go)"},
 		{"testdata/stored.npz", datasets.Roles{Target: []string{"y"}},
 			"testdata/stored.npz: column names: array must have 50 rows, got 3; exclude it with data.drop (Roles.Drop in Go)"},
 		{"testdata/rows.npy", datasets.Roles{Drop: []string{"seen"}},

@@ -44,8 +44,8 @@ type column struct {
 	dictionary []byte // its page
 	numbers    []float64
 	seconds64  []int64
-	texts      [][]byte
-	codes      []int32 // of texts in words; -1 if unknown, nil for all
+	strings    [][]byte
+	codes      []int32 // of strings in words; -1 if unknown, nil for all
 
 	words  *table.Dictionary
 	buffer []byte
@@ -130,7 +130,7 @@ func (c *column) read(v *table.Values, from, n int) {
 			choose(v.Seconds[from:], c.seconds64, chosen)
 		default:
 			if c.codes == nil {
-				c.codes = make([]int32, len(c.texts))
+				c.codes = make([]int32, len(c.strings))
 				for k := range c.codes {
 					c.codes[k] = -1
 				}
@@ -138,7 +138,7 @@ func (c *column) read(v *table.Values, from, n int) {
 			choose(v.Codes[from:], c.codes, chosen)
 			for i, k := range chosen {
 				if v.Codes[from+i] < 0 {
-					c.codes[k] = c.code(c.texts[k])
+					c.codes[k] = c.code(c.strings[k])
 					v.Codes[from+i] = c.codes[k]
 				}
 			}
@@ -264,7 +264,7 @@ func (c *column) readDictionary(h header) error {
 	if err != nil || c.physical == boolean {
 		return cmp.Or(err, errors.New("damaged: a dictionary of Booleans"))
 	}
-	c.numbers, c.seconds64, c.texts, c.codes = c.numbers[:0], c.seconds64[:0], c.texts[:0], nil
+	c.numbers, c.seconds64, c.strings, c.codes = c.numbers[:0], c.seconds64[:0], c.strings[:0], nil
 	for range h.values {
 		switch b := next(); {
 		case c.null:
@@ -274,7 +274,7 @@ func (c *column) readDictionary(h header) error {
 			at, _ := c.seconds(b)
 			c.seconds64 = append(c.seconds64, at)
 		default:
-			c.texts = append(c.texts, b)
+			c.strings = append(c.strings, b)
 		}
 	}
 	return nil

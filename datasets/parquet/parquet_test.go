@@ -113,7 +113,7 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := slices.Clone(whole)
-	copy(damaged[4:], "damaged beyond what anybody can read")
+	copy(damaged[4:], "damaged and unreadable")
 	long := slices.Clone(whole)
 	copy(long[len(long)-8:], "\xff\xff\xff\x7f")
 	files := fstest.MapFS{

@@ -108,7 +108,7 @@ func testCancel(t testing.TB, src datasets.Source, _ datasets.Set) {
 	for _, s := range []datasets.Source{src, rowsource.Prefetch(src)} {
 		err := s.Blocks(done, func(datasets.Set) error { return nil })
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("a cancelled reading returns %v", err)
+			t.Errorf("a cancelled pass returns %v", err)
 		}
 	}
 }
@@ -124,12 +124,12 @@ func testContent(t testing.TB, src datasets.Source, all datasets.Set) {
 		t.Fatal(err)
 	}
 	if len(got) != len(want) {
-		t.Fatalf("the survey is of %d columns, there are %d", len(got), len(want))
+		t.Fatalf("ScanContent returns %d columns, want %d", len(got), len(want))
 	}
 	for j := range want {
 		name := all.Schema.Name(j)
 		if got[j].Empty != want[j].Empty {
-			t.Errorf("column %s: the survey says empty %v, the blocks %v", name, got[j].Empty, want[j].Empty)
+			t.Errorf("column %s: ScanContent has Empty %v, the blocks %v", name, got[j].Empty, want[j].Empty)
 		}
 		for what, spots := range map[string][2]*datasets.Position{"a missing value": {got[j].Missing, want[j].Missing},
 			"an unknown category": {got[j].Unknown, want[j].Unknown}} {

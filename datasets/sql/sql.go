@@ -6,7 +6,7 @@
 //
 // Columns have the types that the database declares: numbers are numeric; Booleans are numeric,
 // except that a Boolean target is a class; strings are categorical; Roles.Dates splits dates and
-// times, in UTC as [datasets.Date] says. NULL, NaN, the empty string and "NaN" are missing values. If the
+// times, in UTC, see [datasets.Date]. NULL, NaN, the empty string and "NaN" are missing values. If the
 // database declares no type, as SQLite for computed columns, the values determine it, in a separate
 // pass. Objects, arrays, bytes and other types are unsupported, unless they are dropped.
 //

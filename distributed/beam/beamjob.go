@@ -121,7 +121,7 @@ func (j Job) Check() error {
 	case j.Shards < 1:
 		return fmt.Errorf("beamjob: %d shards", j.Shards)
 	case j.Passes < 2:
-		return fmt.Errorf("beamjob: %d passes; one looks at the columns, and there is one more at least", j.Passes)
+		return fmt.Errorf("beamjob: Passes must be ≥ 2, one for the schema and at least one for the fit, got %d", j.Passes)
 	case j.Store == "":
 		return errors.New("beamjob: no store")
 	}
@@ -253,7 +253,7 @@ type doneFn struct{ Passes int }
 // ProcessElement returns its name.
 func (f *doneFn) ProcessElement(ctx context.Context, last Round) (string, error) {
 	if !last.Done {
-		return "", fmt.Errorf("beamjob: %w: %d; what is done is in the store, and the job goes on there with more", errPasses,
+		return "", fmt.Errorf("beamjob: %w: %d; completed passes are in the store; run the job again to continue", errPasses,
 			f.Passes)
 	}
 	log.Infof(ctx, "bochner: %s is the model, after %d passes", last.From, last.Pass)

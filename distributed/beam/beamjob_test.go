@@ -221,7 +221,7 @@ func TestCheck(t *testing.T) {
 	j := rows(t)
 	for want, wrong := range map[string]func(j *Job){
 		"0 shards":              func(j *Job) { j.Shards = 0 },
-		"1 passes":              func(j *Job) { j.Passes = 1 },
+		"Passes must be ≥ 2":              func(j *Job) { j.Passes = 1 },
 		"no store":              func(j *Job) { j.Store = "" },
 		"rff.gama":              func(j *Job) { j.Set = []string{"rff.gama=1"} },
 		"pipeline: missing":     func(j *Job) { j.Spec = "data: {train: rows.csv}\n" },

@@ -164,7 +164,7 @@ func TestQueriesAgain(t *testing.T) {
 	}
 	m, err := os.ReadFile("runs/flats/model.bochner")
 	if err != nil || bytes.Contains(m, []byte("flats.db")) || bytes.Contains(m, []byte("select rent")) {
-		t.Error("the model says where its rows were", err)
+		t.Error("the model contains the location of its rows", err)
 	}
 	change(t, db, "update flats set rent = rent + 1 where id = 7")
 	if _, err := experiment.Run(ctx, s, experiment.Options{}); err == nil || strings.Count(err.Error(), "\n") != 2 ||

@@ -78,7 +78,7 @@ func TestBadRequests(t *testing.T) {
 		{"column without input", with(func(m *inference.ModelInferRequest) {
 			m.Inputs[0] = &input{Name: "a", Datatype: "FP64", Shape: []int64{1}, Contents: &contents{Fp64Contents: []float64{1}}}
 		}), codes.InvalidArgument, `column "b": has no input; column "c": has no input`},
-		{"many faults", with(func(m *inference.ModelInferRequest) { m.Inputs = many }), codes.InvalidArgument,
+		{"many errors", with(func(m *inference.ModelInferRequest) { m.Inputs = many }), codes.InvalidArgument,
 			"an input has no name; and 10 more errors"},
 		{"no shape", shape(), codes.InvalidArgument, `input "X": shape must be [rows, 3], got []`},
 		{"negative shape", shape(-1, 3), codes.InvalidArgument, `input "X": shape must be [rows, 3], got [-1 3]`},
@@ -98,7 +98,7 @@ func TestBadRequests(t *testing.T) {
 		{"beyond INT8", data("INT8", &contents{IntContents: []int32{1, 128, 3}}), codes.InvalidArgument,
 			`input "X": element 1 must be INT8, got 128`},
 		{"infinite", matrix(1, 2, math.Inf(1)), codes.InvalidArgument, `input "X": element 2 must be finite`},
-		{"texts", data("BYTES", &contents{BytesContents: [][]byte{{'1'}, {'2'}, {'3'}}}), codes.InvalidArgument,
+		{"strings", data("BYTES", &contents{BytesContents: [][]byte{{'1'}, {'2'}, {'3'}}}), codes.InvalidArgument,
 			`input "X": the model has no such column`},
 		{"few raw bytes", raw("FP64", make([]byte, 23)), codes.InvalidArgument,
 			`input "X": must have 24 bytes for shape [1 3] of FP64, got 23`},
@@ -129,7 +129,7 @@ func TestBadRequests(t *testing.T) {
 		{"nothing", []byte{}, codes.NotFound, `unknown model ""`},
 		{"half a million inputs", []byte(strings.Repeat("\x2a\x00", 1<<19-1)), codes.ResourceExhausted,
 			`request memory: must be at most 8388608 bytes; split the request`},
-		{"half a million texts", []byte("\x2a\xfc\xff\x3f\x2a\xf8\xff\x3f" + strings.Repeat("\x42\x00", 1<<19-4)),
+		{"half a million strings", []byte("\x2a\xfc\xff\x3f\x2a\xf8\xff\x3f" + strings.Repeat("\x42\x00", 1<<19-4)),
 			codes.ResourceExhausted, `request memory: must be at most 8388608 bytes; split the request`},
 	} {
 		var err error
@@ -155,7 +155,7 @@ func TestWrongMethods(t *testing.T) {
 		"/inference.GRPCInferenceService/RepositoryModelLoad": codes.Unimplemented,
 		"/inference.GRPCInferenceService/modelinfer":          codes.Unimplemented,
 		"/grpc.health.v1.Health/List":                         codes.Unimplemented,
-		"/nobody/nothing":                                     codes.Unimplemented,
+		"/unknown/unknown":                                    codes.Unimplemented,
 	} {
 		err := c.Invoke(t.Context(), method, matrix(1, 2, 3), &inference.ModelInferResponse{})
 		if got := status.Convert(err); got.Code() != code || !strings.Contains(got.Message(), "method: must be") ||
@@ -172,7 +172,7 @@ func TestWrongMethods(t *testing.T) {
 			!strings.Contains(err.Error(), "must be at most 16384") {
 			t.Errorf("%s: %v", method, err)
 		}
-		if err := call(t.Context(), c, method, &inference.ModelReadyRequest{Name: "nobody"},
+		if err := call(t.Context(), c, method, &inference.ModelReadyRequest{Name: "unknown"},
 			&inference.ModelReadyResponse{}); status.Code(err) != codes.NotFound {
 			t.Errorf("%s: %v", method, err)
 		}

@@ -179,7 +179,7 @@ func (m slow) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 		return nil, nil
 	case 1:
 	default:
-		return nil, errors.New("wanted a row at a time")
+		return nil, errors.New("must be one row at a time")
 	}
 	v := X.At(0, 0)
 	if v < 0 {

@@ -318,7 +318,7 @@ func TestLogsAndMetrics(t *testing.T) {
 	}
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-request-id", "mine")
 	wrong := matrix(1, 2, 3)
-	wrong.ModelName = "nobody"
+	wrong.ModelName = "unknown"
 	if err := call(ctx, c, "ModelInfer", wrong, &inference.ModelInferResponse{},
 		grpc.Header(&head)); status.Code(err) != codes.NotFound || head.Get("x-request-id")[0] != "mine" {
 		t.Errorf("%v, %v", err, head)
@@ -331,7 +331,7 @@ func TestLogsAndMetrics(t *testing.T) {
 		"request=mine remote=127.0.0.1:", `route=grpc_infer model="" status=NotFound rows=0`,
 	} {
 		if !strings.Contains(log.String(), want) {
-			t.Errorf("wanted %s in %s", want, &log)
+			t.Errorf("the log must contain %s, got %s", want, &log)
 		}
 	}
 	if !hasMetrics(t, s, `bochner_requests_total{model="",route="grpc_infer",code="NotFound"} 1`,
@@ -360,14 +360,14 @@ func TestWatch(t *testing.T) {
 	defer stop()
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	h := grpc_health_v1.NewHealthClient(client(t, addr))
-	nobody, err := h.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: "nobody"})
+	unknown, err := h.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: "unknown"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := nobody.Recv(); err != nil || got.Status != grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN {
+	if got, err := unknown.Recv(); err != nil || got.Status != grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := h.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "nobody"}); status.Code(err) != codes.NotFound {
+	if _, err := h.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "unknown"}); status.Code(err) != codes.NotFound {
 		t.Error(err)
 	}
 	all, err := h.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})

@@ -37,7 +37,7 @@ import (
 //
 // Fit ignores targets. It returns an error for a categorical column, a missing or infinite value,
 // weights that are not numbers ≥ 0 or all 0, and no rows. (Schölkopf, Platt, Shawe-Taylor, Smola &
-// Williamson, Neural Computation 2001.)
+// Williamson, Neural Computation 2001.) Use [NewOneClass]: the zero value is invalid.
 type OneClass struct {
 	Nu      float64
 	Tol     float64

@@ -45,7 +45,7 @@ import (
 // Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, a
 // weight that is no number ≥ 0, and less different rows than clusters. (Lloyd 1957; Arthur &
 // Vassilvitskii, SODA 2007, for k-means++; Hamerly, SDM 2010, for the bounds; Sculley, WWW 2010,
-// for minibatches.)
+// for minibatches.) Use [NewKMeans]: the zero value is invalid.
 type KMeans struct {
 	Clusters int
 	Restarts int

@@ -45,6 +45,7 @@ import (
 // value, and features of smaller rank than Clusters. Memory: 8 to 40·(Clusters + 4) vectors of
 // min(n, D) numbers, and n × Clusters and D × (Clusters + 5) numbers. Fit ignores targets. (Wu,
 // Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
+// Use [NewSpectral]: the zero value is invalid.
 type Spectral struct {
 	Kernel   kernel.Name // linear or "", the inner products of the inputs, or a kernel of the caller
 	Clusters int

@@ -62,7 +62,7 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 	for at, out := range part {
 		if !slices.Equal(out.Values, whole[at].Values) || !equalMatrices(out.Scores, whole[at].Scores) ||
 			!equalMatrices(out.Targets, whole[at].Targets) {
-			return fmt.Errorf("candidate %d on fold %d is another where others are not wanted", at[0], at[1])
+			return fmt.Errorf("candidate %d on fold %d differs if others are not requested", at[0], at[1])
 		}
 	}
 	return checkYieldError(fitter, some)
@@ -292,7 +292,7 @@ func collectOutcomes(fitter batchFitter, b batch.Job) (map[[2]int]batch.Outcome,
 			return fmt.Errorf("candidate %d on fold %d twice", candidate, fold)
 		}
 		if !b.Includes(candidate, fold) {
-			return fmt.Errorf("candidate %d on fold %d is not wanted", candidate, fold)
+			return fmt.Errorf("candidate %d on fold %d is not requested", candidate, fold)
 		}
 		got[at] = out
 		return nil

@@ -79,7 +79,7 @@ func TestBatchCheck(t *testing.T) {
 	data := (&suite{}).sample(1, 60)
 	for problem, want := range map[string]string{
 		"":          "",
-		"unasked":   "is not wanted",
+		"unasked":   "is not requested",
 		"missing":   "no outcome of candidate 1 on fold 2",
 		"twice":     "candidate 0 on fold 0 twice",
 		"leaks":     "that of a fit",
@@ -92,7 +92,7 @@ func TestBatchCheck(t *testing.T) {
 		}
 	}
 	if err := compareBatch(shifty{}, data, 1); err == nil || !strings.Contains(err.Error(),
-		"is another where others are not wanted") {
+		"differs if others are not requested") {
 		t.Errorf("outcomes that depend on others: %v", err)
 	}
 }

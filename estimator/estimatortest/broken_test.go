@@ -475,7 +475,7 @@ func (p vagueFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predictio
 		out = graph.Prediction{}
 	case "refusal":
 		err = errors.New("no")
-	case "fault":
+	case "invalid graph":
 		g.Add(rows, g.Row([]float64{1, 2}))
 	}
 	return out, err
@@ -484,7 +484,7 @@ func (p vagueFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predictio
 func TestExportCheck(t *testing.T) {
 	invariant := invariants[slices.IndexFunc(invariants,
 		func(l invariant) bool { return l.name == "the exported graph equals the model" })]
-	for _, way := range []string{"off", "more", "nothing", "refusal", "fault"} {
+	for _, way := range []string{"off", "more", "nothing", "refusal", "invalid graph"} {
 		if n := holds(invariant, vague{estimator.NewRidge(), way}, Options{}); !n.failed {
 			t.Errorf("%s: a model that violates the invariant passes", way)
 		}

@@ -20,10 +20,10 @@ func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.Incr
 	t.Helper()
 	c, ok := s.spec.(estimator.IncrementalEstimator)
 	if !ok {
-		t.Skip("does not learn on")
+		t.Skip("no incremental learning")
 	}
 	if _, err := c.PartialFit(context.Background(), from, s.more().Source()); errors.Is(err, estimator.ErrNoPartialFit) {
-		t.Skip("does not learn on: ", err)
+		t.Skip("no incremental learning: ", err)
 	}
 	return c
 }
@@ -31,9 +31,9 @@ func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.Incr
 // more returns new rows of the same kind.
 func (s *suite) more() datasets.Set { return s.sample(5, 60) }
 
-// learnsOn checks that incremental learning returns a new model, because fitted models are
+// continues checks that incremental learning returns a new model, because fitted models are
 // immutable, and that a model file contains all state needed to continue.
-func (s *suite) learnsOn(t testing.TB) {
+func (s *suite) continues(t testing.TB) {
 	p, ctx := s.fit(t, s.data), context.Background()
 	c := s.continuer(t, p)
 	before := predictions(t, p, s.probe)
@@ -47,7 +47,7 @@ func (s *suite) learnsOn(t testing.TB) {
 	data := s.more()
 	after := on(p, data.Source())
 	agree(t, "the model before", predictions(t, p, s.probe), before, 0)
-	agree(t, "once more", on(p, data.Source()), after, 0)
+	agree(t, "repeated", on(p, data.Source()), after, 0)
 	agree(t, "the same blocks cut otherwise", on(p, stream{data}), after, s.Tolerance)
 	if fmt.Sprint(after) == fmt.Sprint(before) {
 		t.Error("the new rows have changed nothing")
@@ -99,7 +99,7 @@ func (s *suite) continuesDamaged(t testing.TB) {
 		}
 		defer func() {
 			if r := recover(); r != nil {
-				t.Errorf("%s was accepted, then learning on panicked: %v", what, r)
+				t.Errorf("%s was accepted, then PartialFit panicked: %v", what, r)
 			}
 		}()
 		_, _ = c.PartialFit(context.Background(), q, s.more().Source())

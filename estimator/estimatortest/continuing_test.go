@@ -36,7 +36,7 @@ func (s swayed) PartialFit(ctx context.Context, previous estimator.Predictor,
 		return next, err
 	case "it panics":
 		if p := previous.(interface{ Coef() *mat.Dense }); p.Coef().At(0, 0) > 1e299 {
-			panic("the file says so")
+			panic("damaged file")
 		}
 	}
 	return s.SGDClassifier.PartialFit(ctx, previous, data)
@@ -58,7 +58,7 @@ func TestIncrementalChecksDetectViolations(t *testing.T) {
 			t.Errorf("%s: a model that satisfies the invariant fails or is skipped", l.name)
 		}
 		if n := holds(l, estimator.NewRidgeClassifier(), o); !n.skipped {
-			t.Errorf("%s: asked of a model that does not learn on", l.name)
+			t.Errorf("%s: not skipped for a model without PartialFit", l.name)
 		}
 	}
 	for breaks, l := range map[string]invariant{"it learns nothing": on, "it forgets": on, "it cannot be stopped": on,

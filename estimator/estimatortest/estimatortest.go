@@ -31,7 +31,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/panictest"
 )
 
-// Options describe the estimator under test.
+// Options describe the estimator under test. The zero value describes a regression.
 type Options struct {
 	Classes  int  // number of classes of the data; 0 for a regression
 	Origin   bool // whether the model has no intercept, so that moving the data changes it
@@ -97,7 +97,7 @@ var invariants = []invariant{
 	{"only compatible passes merge", (*suite).strangers},
 	{"passes can be canceled", (*suite).passesStop},
 	{"a damaged pass does not panic", (*suite).passesSurvive},
-	{"incremental learning returns a new model", (*suite).learnsOn},
+	{"incremental learning returns a new model", (*suite).continues},
 	{"incremental learning from a damaged model does not panic", (*suite).continuesDamaged},
 }
 

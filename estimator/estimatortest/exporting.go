@@ -40,7 +40,7 @@ func (s *suite) exports(t testing.TB) {
 		t.Fatalf("it cannot be exported: %v", err)
 	}
 	if s.Unexported != "" {
-		t.Fatal("the options say that the model cannot be exported, and it can")
+		t.Fatal("Options.Unexported is set, but the model can be exported")
 	}
 	want, err := estimator.Predict(context.Background(), p, rows, estimator.Request{})
 	if err != nil {

@@ -115,7 +115,7 @@ func (s *suite) nested(t testing.TB) {
 	has := estimator.OutputsOf(p).Has
 	hasIntervals, hasSets := has.Has(estimator.OutputIntervals), has.Has(estimator.OutputSets)
 	if !hasIntervals && !hasSets {
-		t.Skip("it says not how sure it is")
+		t.Skip("no intervals or sets")
 	}
 	n, _ := s.probe.Dims()
 	var before [][2]float64

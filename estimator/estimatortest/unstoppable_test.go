@@ -48,7 +48,7 @@ func TestUnstoppable(t *testing.T) {
 	}
 	for what, spec := range map[string]zeros{"Fit": {deafFit: true}, "Predict": {deafPredict: true}} {
 		if found := cancellationErrors(spec, data, data.X); found[what] == nil {
-			t.Errorf("a %s that goes on when cancelled satisfies the invariant", what)
+			t.Errorf("a %s that continues when cancelled satisfies the invariant", what)
 		}
 	}
 }

@@ -34,6 +34,7 @@ import (
 // The score for two classes is the log odds of the second class (isotonic: p − ½); for more classes
 // it is the probability. Equivalent: CalibratedClassifierCV with ensemble=False in scikit-learn.
 // (Platt 1999; Zadrozny & Elkan, KDD 2002; Guo et al., ICML 2017.)
+// Use [NewCalibrated]: the zero value is invalid.
 type Calibrated struct {
 	Method    string
 	Folds     int

@@ -38,6 +38,7 @@ import (
 // support them, as ridge does after steps that do not learn from rows, else 5 folds. The cost is
 // Folds + 1 fits of every member, which share work as candidates and folds of a search do.
 // (Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996.)
+// Use [NewEnsemble]: the zero value is invalid.
 type Ensemble struct {
 	Estimator estimator.Estimator
 	Seeds     int

@@ -65,6 +65,7 @@ import (
 // prediction sets. (Barber, Candès, Ramdas & Tibshirani, Annals
 // of Statistics 2021; Lei et al., JASA 2018; Romano, Patterson & Candès, NeurIPS 2019; Vovk,
 // Gammerman & Shafer 2005, section 4.5; Sadinle, Lei & Wasserman, JASA 2019.)
+// Use [NewIntervals]: the zero value is invalid.
 type Intervals struct {
 	Method      string
 	Level       float64

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
@@ -39,12 +40,10 @@ type FittedMember struct {
 	Predictor estimator.Predictor
 }
 
-var errNoModel = errors.New("estimator is missing")
-
 // checkModel returns the errors of a wrapper and of its inner estimator, which must not be nil.
 func checkModel(spec any, inner estimator.Estimator) error {
 	if inner == nil {
-		return errNoModel
+		return fmt.Errorf("estimator is missing (start from New%s(estimator))", reflect.TypeOf(spec).Name())
 	}
 	return specs.CheckFit(spec)
 }

@@ -52,6 +52,7 @@ import (
 // A search over Transform fits Ridge and KernelRidge once for all transforms, whose targets are
 // right-hand sides of the same systems. It shares all work of any inner estimator; for quantile, standardize, Smear and range within
 // each fold, for auto nothing. Fit returns an error with the number of the first row for which log is undefined.
+// Use [NewTarget]: the zero value is invalid.
 type Target struct {
 	Transform string
 	Exponent  float64 // of power, > 0

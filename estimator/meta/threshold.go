@@ -47,7 +47,7 @@ import (
 //
 // Fit returns an error for numeric targets, a class without out-of-fold scores, such as one of a
 // single row, an unknown class name, and more than two classes without costs or without
-// probabilities.
+// probabilities. Use [NewThreshold]: the zero value is invalid.
 type Threshold struct {
 	Score     string
 	Costs     Costs

@@ -23,7 +23,7 @@ func (s Threshold) fitLabels(ctx context.Context, data datasets.Set) (*FittedThr
 	case s.Costs.defined():
 		return nil, errors.New("cost is for classes, and the rows have several labels; use a score")
 	case s.Estimator == nil:
-		return nil, errNoModel
+		return nil, checkModel(s, nil)
 	case !s.Tags().MultiLabel || data.Schema.Labels() == nil && len(data.Schema.Targets) > 0:
 		return nil, errors.New("several targets must be labels, and the inner estimator must fit labels, as logistic does")
 	case s.Score == "auto":

@@ -127,15 +127,14 @@ func showAuto(out io.Writer, r result.Result) {
 	if a.Resumed > 0 {
 		printf(out, ", %d of them from an earlier run", a.Resumed)
 	}
-	with := ""
+	with := " over the folds"
 	if a.Optimism != 0 {
-		with = fmt.Sprintf(" (%s less %s, because it is the best of many)", formatScore(a.Mean+a.Optimism),
-			formatScore(a.Optimism))
+		with = fmt.Sprintf(" estimated for new rows (%s over the folds)", formatScore(a.Mean+a.Optimism))
 	}
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with += ", with"
 	}
-	printf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score,
+	printf(out, "; %s\nchosen: %s, %s %s ± %s%s\n", endings[a.Ended], a.Recipe, a.Score,
 		formatScore(a.Mean), formatScore(a.StdError), with)
 	t = columns(out)
 	for _, path := range slices.Sorted(maps.Keys(a.Params)) {

@@ -65,6 +65,10 @@ func TestFromRowsToPredictions(t *testing.T) {
 	if entries, _ := os.ReadDir("runs/rows"); len(entries) != 6 {
 		t.Errorf("%d files, want 6: %v", len(entries), entries)
 	}
+	out, _ = call(t, success, "run rows.yaml --set rff.features=20 --set output.dir=runs/later --start-from runs/rows")
+	has(t, out, "started from runs/rows: ", " of 96 candidates × 5 folds: accuracy")
+	out, _ = call(t, success, "run rows.yaml --set output.dir=runs/later --start-from runs/rows --json --force")
+	has(t, out, `"started_from": {`, `"run": "runs/rows"`, `"grid_size": 96`)
 	out, _ = call(t, success, "inspect runs/rows/model.bochner")
 	has(t, out, "target", "rff", "features: 20", "categorical", "green, red")
 	out, _ = call(t, success, "evaluate runs/rows/model.bochner rows.csv")
@@ -286,7 +290,7 @@ func TestShowAuto(t *testing.T) {
 	found.Mean, found.Optimism = 0.88, 0.02
 	out.Reset()
 	showAuto(&out, result.Result{Auto: &found})
-	has(t, out.String(), "r2 0.88 ± 0.01 over the folds (0.9 less 0.02, because it is the best of many), with\n")
+	has(t, out.String(), "r2 0.88 ± 0.01 estimated for new rows (0.9 over the folds), with\n")
 }
 
 // heardBy is a writer that calls a function.

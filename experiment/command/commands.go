@@ -157,6 +157,7 @@ func (c planCommand) Run(s *session) error {
 type runCommand struct {
 	specFlags
 	Continue string `files:"" placeholder:"MODEL" help:"Continue training a saved model with the new rows, for pipelines that end in sgd_classifier or sgd_regressor."`
+	Start    string `name:"start-from" files:"" placeholder:"RUN" help:"Directory of an earlier run of the same grid, such as one of other rows: the search continues from its candidates."`
 	Force    bool   `short:"f" help:"Overwrite the results of a different run in output.dir."`
 }
 
@@ -181,7 +182,7 @@ func (c runCommand) Run(s *session) error {
 	}
 	progress, searching, end := s.progress()
 	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force,
-		Continue: c.Continue, OnWarning: s.warn})
+		Continue: c.Continue, StartFrom: c.Start, OnWarning: s.warn})
 	end()
 	if err != nil {
 		return err

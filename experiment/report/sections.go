@@ -25,13 +25,13 @@ func scoreSection(r result.Result) (s section) {
 			"deviation).", f.Folds, metricLabel(f.Score), formatNumber(f.Best.Mean), formatStdDev(f.Best.Std)))
 	}
 	if a := r.Auto; a != nil {
-		less := ""
+		text := fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error).", a.Recipe, metricLabel(a.Score),
+			formatNumber(a.Mean), formatStdDev(a.StdError))
 		if a.Optimism != 0 {
-			less = fmt.Sprintf(", after subtracting %s, the estimated optimism of the best of %d candidates",
-				formatStdDev(a.Optimism), a.Candidates)
+			text += fmt.Sprintf(" This estimates the score on new rows: %s is the mean over the folds, that of the best of %d "+
+				"candidates.", formatNumber(a.Mean+a.Optimism), a.Candidates)
 		}
-		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error)%s.", a.Recipe,
-			metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError), less))
+		s.Text = append(s.Text, text)
 		if len(a.Costs) > 1 {
 			s.Figures = append(s.Figures, figure{Title: "Score and time of predictions", SVG: costPlot(*a)})
 		}
@@ -393,7 +393,12 @@ func searchSection(r result.Result) (s section) {
 		return s
 	}
 	s.Sources = append(resultLinks("search"), link{"cv_results.csv", "cv_results.csv"})
-	s.Text = append(s.Text, fmt.Sprintf("%d candidates on %d folds, %d fits, by %s: %s.", f.Candidates, f.Folds, f.Fits,
+	number := fmt.Sprint(f.Candidates)
+	if from := f.Started; from.Run != "" {
+		s.Text = append(s.Text, "The search started from the candidates of "+from.Run+".")
+		number += " of " + formatCount(from.GridSize)
+	}
+	s.Text = append(s.Text, fmt.Sprintf("%s candidates on %d folds, %d fits, by %s: %s.", number, f.Folds, f.Fits,
 		metricLabel(f.Score), formatSeconds(r.Seconds.Search)))
 	if len(f.Shared) > 0 {
 		s.Text = append(s.Text, "Shared between candidates: "+strings.Join(f.Shared, ", ")+".")

@@ -86,7 +86,13 @@ type Search struct {
 	OnGridEdge []string  `json:"on_grid_edge"`
 	Shared     []string  `json:"shared"`
 	Unreached  int       `json:"unreached,omitempty"` // fits that the budget left no time for
-	Rounds     []struct {
+	// Started is the earlier run that the search started from.
+	Started struct {
+		Run      string  `json:"run"`       // its directory
+		SHA256   string  `json:"sha256"`    // of its cv_results.csv
+		GridSize float64 `json:"grid_size"` // number of points of the grid of this search, of which Candidates were evaluated
+	} `json:"started_from,omitzero"`
+	Rounds []struct {
 		Resource   int       `json:"resource"`
 		Candidates int       `json:"candidates"`
 		Best       Candidate `json:"best"`
@@ -131,10 +137,10 @@ type Auto struct {
 	Score    string         `json:"score"`
 	Recipe   string         `json:"recipe"`
 	Params   map[string]any `json:"params"`
-	Mean     float64        `json:"mean"` // over the folds, less Optimism
+	Mean     float64        `json:"mean"` // estimate of the score on new rows
 	StdError float64        `json:"std_error"`
-	// Optimism is the estimated excess of the mean over the score on new rows, because it was selected as
-	// the best; negative if smaller scores are better.
+	// Optimism is the excess of the mean over the folds over Mean, positive if it is the best of many, negative if
+	// the folds have fewer training rows; with the other sign if smaller scores are better.
 	Optimism   float64 `json:"optimism,omitempty"`
 	Candidates int     `json:"candidates"`
 	Resumed    int     `json:"resumed,omitempty"` // candidates read from the journal of an interrupted run

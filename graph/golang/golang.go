@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Options configures the export.
+// Options configures the export. The zero value selects the defaults.
 type Options struct {
 	graph.Metadata
 	Package string // package name; derived from the model name if empty

@@ -47,7 +47,7 @@ var precisions = []string{"float32", "float64", "float32-only"}
 // mlOpset is the opset of ai.onnx.ml, which contains LabelEncoder.
 const mlOpset = 2
 
-// Options configures the export.
+// Options configures the export. The zero value selects the defaults.
 type Options struct {
 	graph.Metadata
 	Precision string // of numbers: float32 (also ""), float64 or float32-only

@@ -29,7 +29,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/codec/ops"
 )
 
-// Options configures the export.
+// Options configures the export. The zero value selects the defaults.
 type Options struct {
 	graph.Metadata
 	Data string // name of the file next to the module for the matrices of a large model; "" for base64 in the module

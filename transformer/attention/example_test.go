@@ -131,7 +131,7 @@ func ExampleState_MarshalBinary() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("goes on after", second.Len(), "tokens, with", second.Features().Len(), "features")
+	fmt.Println("continues after", second.Len(), "tokens, with", second.Features().Len(), "features")
 	same := true
 	for i := 30; i < 50; i++ {
 		for _, state := range []*attention.State{first, &second} {
@@ -147,7 +147,7 @@ func ExampleState_MarshalBinary() {
 	fmt.Println("the same bits as without the stop:", same)
 	fmt.Println(second.UnmarshalBinary(kept[:1000]))
 	// Output:
-	// goes on after 30 tokens, with 64 features
+	// continues after 30 tokens, with 64 features
 	// the same bits as without the stop: true
 	// attention: cannot restore state: truncated or corrupt: must have 14432 bytes, got 1000
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Features are positive random features of the kernel exp(q'k/sqrt(width)). They are immutable and
-// safe for concurrent use.
+// safe for concurrent use. Use [NewFeatures]: the zero value is invalid.
 type Features struct{ features softmax.Map }
 
 // maxFeatures is the maximum width and number of features.

@@ -253,7 +253,7 @@ func (s double) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 func (s double) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
 	p, ok := last.(*counting)
 	if !ok || p.failed || p.cols != 5 {
-		return nil, errors.New("double: somebody else's pass")
+		return nil, errors.New("double: a pass of another spec")
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (p *counting) Merge(ctx context.Context, other datasets.Pass) error {
 		return nil
 	}
 	if !ok || o == p || o.failed || o.cols != p.cols || o.name != p.name {
-		return errors.New("double: somebody else's pass")
+		return errors.New("double: a pass of another spec")
 	}
 	p.rows += o.rows
 	if p.breaks == "merged parts equal all rows" {
@@ -307,7 +307,7 @@ func (p *counting) State(s *model.State) {
 	if p.breaks == "a damaged pass does not panic" && s.Restoring() && p.rows < 0 {
 		panic("rows")
 	}
-	s.Require(cols == p.cols && p.rows >= 0, "double: somebody else's pass")
+	s.Require(cols == p.cols && p.rows >= 0, "double: a pass of another spec")
 	if failed = s.Err() != nil; failed {
 		p.failed = true
 	}
@@ -471,6 +471,6 @@ func TestExportCheck(t *testing.T) {
 	}
 	refusing := double{breaks: invariant.name + ": refusal", calls: new(int)}
 	if r := holds(invariant, refusing, Options{Unexported: true}); r.failed {
-		t.Error("a step that says why it cannot be exported fails")
+		t.Error("a step with a reason not to be exported fails")
 	}
 }

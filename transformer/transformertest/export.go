@@ -30,7 +30,7 @@ func exportsWhatItComputes(s *suite) {
 	case err != nil:
 		s.Fatalf("Export: %v", err)
 	case s.Unexported:
-		s.Fatal("the options say that the step cannot be exported, and it can")
+		s.Fatal("Options.Unexported is set, but the step can be exported")
 	case g.Err() != nil:
 		s.Fatalf("Export: %v", g.Err())
 	}
@@ -51,7 +51,7 @@ func exportsWhatItComputes(s *suite) {
 			"the graph makes of a row what Transform makes of it")
 	}
 	if taken < 20 {
-		s.Errorf("%d rows of %d are taken by the step: too few to tell", taken, rows.RawMatrix().Rows)
+		s.Errorf("the step accepts %d rows of %d: too few for the check", taken, rows.RawMatrix().Rows)
 	}
 }
 

@@ -42,7 +42,7 @@ func memberIsLoneFit(s *suite) {
 	}
 	members := f.FamilyMembers(s.Data.Shape(), specs)
 	if len(members) != len(specs) {
-		s.Fatalf("FamilyMembers tells of %d members of %d: a plan could not be made", len(members), len(specs))
+		s.Fatalf("FamilyMembers must describe %[2]d members, got %[1]d", len(members), len(specs))
 	}
 	family, err := f.FitFamily(context.Background(), s.Data, specs)
 	if err != nil {
@@ -57,10 +57,10 @@ func memberIsLoneFit(s *suite) {
 		for k, Z := range s.ofMembers(family, specs, X) {
 			lone, err := specs[k].Fit(context.Background(), s.Data)
 			if err != nil {
-				s.Fatalf("Fit of member %d by itself: %v", k, err)
+				s.Fatalf("Fit of member %d alone: %v", k, err)
 			}
 			s.equal(Z, s.transform(lone, s.Data.X), s.Tolerance,
-				fmt.Sprintf("member %d of a family is what its spec is fitted to by itself", k))
+				fmt.Sprintf("member %d of a family equals a separate fit of its spec", k))
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,7 +99,7 @@ func (s *suite) singleMembers(family *transformer.Family, specs []transformer.Fi
 				return err
 			}
 			if !mat.Equal(Z, want) {
-				return fmt.Errorf("member %d has other features in single precision than its spec makes by itself", k)
+				return fmt.Errorf("member %d has other features in single precision than a separate fit of its spec", k)
 			}
 			return nil
 		})

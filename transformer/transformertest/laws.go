@@ -77,7 +77,7 @@ func sparseIsDense(s *suite) {
 	X := s.sparseData()
 	if s.DenseOnly {
 		if _, err := s.spec.Fit(context.Background(), s.with(X)); err == nil {
-			s.Error("the options say that sparse rows are refused, Fit takes them")
+			s.Error("Options reject sparse rows, but Fit accepts them")
 		}
 		return
 	}
@@ -273,7 +273,7 @@ func worksConcurrently(s *suite) {
 	wait.Wait()
 	for k, got := range results {
 		if errs[k] != nil {
-			s.Fatalf("Transform beside others: %v", errs[k])
+			s.Fatalf("concurrent Transform: %v", errs[k])
 		}
 		s.equal(got, want, 0, "a map used by several goroutines gives the same bits")
 	}
@@ -380,7 +380,7 @@ func refusesAnotherWidth(s *suite) {
 		if err == nil {
 			s.Errorf("Transform takes %s rows", what)
 		} else if !strings.Contains(err.Error(), fmt.Sprintf("%d columns at fit", d)) {
-			s.Errorf("Transform of %s rows: %q does not say how many columns there were", what, err)
+			s.Errorf("Transform of %s rows: %q must contain the number of columns at fit", what, err)
 		}
 	}
 }
@@ -403,14 +403,14 @@ func treatsWeights(s *suite) {
 			"a row of weight 2 counts as the row twice")
 		return
 	}
-	s.equal(got, s.transform(s.fit(s.Data), s.Data.X), 0, "weights do not matter, unless Options.Weighted says so")
+	s.equal(got, s.transform(s.fit(s.Data), s.Data.X), 0, "weights do not matter without Options.Weighted")
 }
 
 // rowlessFitsAreAlike checks that fits that do not depend on the rows are equal, because folds
 // share one of them.
 func rowlessFitsAreAlike(s *suite) {
 	if !datasets.TagsOf(s.spec).DataIndependent {
-		s.Skip("looks at rows")
+		s.Skip("depends on rows")
 	}
 	a := s.transform(s.fit(s.Data.Slice(0, s.Data.Rows()/2)), s.Data.X)
 	s.equal(s.transform(s.fit(s.Data), s.Data.X), a, 0, "tag DataIndependent promises the same map for other rows")

@@ -41,7 +41,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A failed operation of Go in a decoder, which panics or is returned, is told in words.
+// A failed operation of Go in a decoder, a panic or a returned error, has a readable message.
 func TestDamaged(t *testing.T) {
 	decode := func(values []int, at int) (err error) {
 		defer Recover(&err)

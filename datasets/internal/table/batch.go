@@ -36,7 +36,7 @@ type batch struct {
 	targets     []float64   // row by row
 	weights     []float64
 	groupNames  []string
-	texts       [][]string // by text column of X; "" is missing
+	textValues  [][]string // by text column of X; "" is missing
 	passthrough [][]string // by passthrough column
 
 	groups  []int
@@ -93,7 +93,7 @@ func (b *batch) reserve(rows, size int) {
 		b.groupNames = strs(b.groupNames)
 	}
 	if !s.noInputs {
-		b.texts = eachGrown(b.texts, len(s.texts), strs)
+		b.textValues = eachGrown(b.textValues, len(s.textCols), strs)
 	}
 	b.passthrough = eachGrown(b.passthrough, len(s.layout.passthrough), strs)
 }
@@ -126,7 +126,7 @@ func (b *batch) setDestinations() {
 			case o.passthrough >= 0:
 				o.strings = b.passthrough[o.passthrough][b.rows:]
 			case c.isText:
-				o.strings = b.texts[slices.Index(s.texts, c.at)][b.rows:]
+				o.strings = b.textValues[slices.Index(s.textCols, c.at)][b.rows:]
 			case f.Input:
 				o.entries, o.row = &b.entries[c.at], b.rows
 			case o.use == input && text:
@@ -248,7 +248,7 @@ func columnOf(err error) int {
 // dropRows removes the skipped rows among those that were decoded last.
 func (b *batch) dropRows(p *columnPass) {
 	s := b.source
-	columns, strs := slices.Concat(b.x, b.y), slices.Concat(b.texts, b.passthrough)
+	columns, strs := slices.Concat(b.x, b.y), slices.Concat(b.textValues, b.passthrough)
 	if b.weights != nil {
 		columns = append(columns, b.weights)
 	}
@@ -312,7 +312,7 @@ func (b *batch) addUnlabeled(missing *unlabeledRows) {
 	}
 }
 
-// arrange completes the rows: it transposes columns and adds entries, texts and passthrough strings.
+// arrange completes the rows: it transposes columns and adds entries, text and passthrough strings.
 func (b *batch) arrange() {
 	s, cols := b.source, len(b.source.schema.Columns)
 	if s.form.Text == nil {
@@ -326,14 +326,14 @@ func (b *batch) arrange() {
 		b.csr, b.err = b.sparseRows()
 	}
 	b.strings = nil
-	if s.texts != nil {
+	if s.textCols != nil {
 		b.strings = &textrows.Strings{} // a selection of rows of an earlier set may refer to the last one
 	}
-	for k, at := range s.texts {
+	for k, at := range s.textCols {
 		for i := range b.rows {
 			v := math.NaN()
-			if !s.noInputs && b.texts[k][i] != "" {
-				v = b.strings.Add(b.texts[k][i])
+			if !s.noInputs && b.textValues[k][i] != "" {
+				v = b.strings.Add(b.textValues[k][i])
 			}
 			b.matrix[i*cols+at] = v
 		}
@@ -401,7 +401,7 @@ func (b *batch) set(lo, hi int) datasets.Set {
 	} else {
 		X := mat.NewDense(hi-lo, cols, b.matrix[lo*cols:hi*cols:hi*cols])
 		if out.X = X; b.strings != nil {
-			out.X = textrows.New(X, s.texts, b.strings)
+			out.X = textrows.New(X, s.textCols, b.strings)
 		}
 	}
 	switch t := len(s.layout.targets); t {

@@ -142,8 +142,8 @@ func (h *rowCache) set(s *source, l *learner) (datasets.Set, bool) {
 	h.numberGroups(nil)
 	out := h.batch.set(0, h.rows)
 	out.Schema = s.schema
-	if s.texts != nil {
-		out.X = textrows.New(out.X.(*mat.Dense), s.texts, table)
+	if s.textCols != nil {
+		out.X = textrows.New(out.X.(*mat.Dense), s.textCols, table)
 	}
 	return out, true
 }

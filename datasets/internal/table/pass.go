@@ -118,9 +118,9 @@ func (p *columnPass) fraction() float64 {
 // decode decodes the current rows and calls use for every reader, concurrently. Of several errors it
 // returns that of the first row.
 func (p *columnPass) decode(use func(f *columnReader) error) error {
-	const fewValues = 1 << 14 // take less time than goroutines
+	const minParallelValues = 1 << 14 // take less time than goroutines
 	errs, each := make([]error, len(p.feeds)), parallel
-	if p.rows*len(p.feeds) < fewValues {
+	if p.rows*len(p.feeds) < minParallelValues {
 		each = sequential
 	}
 	each(len(p.feeds), func(k int) {

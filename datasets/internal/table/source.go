@@ -75,7 +75,7 @@ type source struct {
 	rows     int                      // -1 if unknown
 	content  []datasets.ColumnContent // of the inputs; nil if unknown
 	cells    []cell                   // nil before the schema is known
-	texts    []int                    // text columns of X
+	textCols []int                    // text columns of X
 	groups   map[string]int           // group numbers, in order of the values; nil if not inferred
 	noInputs bool                     // whether inputs are not read
 	inMemory *datasets.Set            // nil if the rows are not stored
@@ -308,16 +308,16 @@ func (s *source) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) 
 // assignCells determines where each field is stored.
 func (s *source) assignCells() error {
 	l := s.layout
-	s.cells, s.texts = make([]cell, len(l.columns)), nil
+	s.cells, s.textCols = make([]cell, len(l.columns)), nil
 	for k, j := range l.inputs {
 		c := s.schema.Columns[k]
 		s.cells[j] = cell{use: input, at: k, codes: codes(c), unknownCode: datasets.Unknown, isText: c.Kind == datasets.Text}
 		if s.cells[j].isText {
-			s.texts = append(s.texts, k)
+			s.textCols = append(s.textCols, k)
 		}
 	}
-	if s.texts != nil && l.sparse {
-		return fmt.Errorf("%s: column %s must not be text: rows are sparse", l.file, s.schema.Columns[s.texts[0]].Name)
+	if s.textCols != nil && l.sparse {
+		return fmt.Errorf("%s: column %s must not be text: rows are sparse", l.file, s.schema.Columns[s.textCols[0]].Name)
 	}
 	for k, j := range l.targets {
 		if k >= len(s.schema.Targets) || l.roles.Schema != nil && len(l.targets) != len(s.schema.Targets) {

@@ -77,7 +77,7 @@ func TestMostlyNumbers(t *testing.T) {
 		if strs <= 2 {
 			if err == nil || !strings.HasPrefix(err.Error(),
 				fmt.Sprintf(`f:%d: column a: "x" is not a number, though %d %% of the values are`, 21-strs, 100-5*strs)) {
-				t.Errorf("%d texts: error %v", strs, err)
+				t.Errorf("%d strings: error %v", strs, err)
 			}
 			continue
 		}
@@ -85,7 +85,7 @@ func TestMostlyNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Categories) != 21-strs {
-			t.Errorf("%d texts: a %v column of %d levels", strs, c.Kind, len(c.Categories))
+			t.Errorf("%d strings: a %v column of %d categories", strs, c.Kind, len(c.Categories))
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestKeptColumns(t *testing.T) {
 	}
 	set.Passthrough = set.Passthrough[:2]
 	if err := set.Check(); err == nil {
-		t.Error("kept texts of too few rows pass")
+		t.Error("Check accepts passthrough strings of too few rows")
 	}
 	if _, err := open(context.Background(), r, datasets.Roles{Passthrough: []string{"di"}}); err == nil ||
 		err.Error() != `f: keep: no column "di"; there are id, a` {

@@ -24,7 +24,7 @@ var grants = []struct{ name, sentence string }{
 	{"public domain", "dedicated to the public domain"},
 }
 
-// refused are words of licenses with further requirements, or of texts that revoke a grant.
+// refused are words of licenses with further requirements, or of files that revoke a grant.
 var refused = []string{
 	"gnu general public", "gnu lesser", "gnu affero", "gnu library general", "mozilla public license",
 	"eclipse public license",
@@ -35,8 +35,8 @@ var refused = []string{
 
 // decided are reviewed files: they do not concern the contents of the command.
 var decided = map[string]string{
-	"modernc.org/sqlite LICENSE-3RD-PARTY.md": "what is linked has MIT, BSD or the public domain, as its first section " +
-		"says; the MPL is that of a module which is in the graph only",
+	"modernc.org/sqlite LICENSE-3RD-PARTY.md": "what is linked has MIT, BSD or the public domain, as in its first " +
+		"section; the MPL is that of a module which is in the graph only",
 }
 
 var between = regexp.MustCompile(`[^a-z0-9]+`)
@@ -63,7 +63,7 @@ func kinds(text string) (out []string) {
 	return out
 }
 
-// errs returns the modules without an accepted license at their root, and the texts with further
+// errs returns the modules without an accepted license at their root, and the files with further
 // requirements.
 func errs(modules []module) error {
 	var out []error
@@ -74,7 +74,7 @@ func errs(modules []module) error {
 			granted = granted || !strings.Contains(name, "/") && len(kinds(m.strs[name])) > 0
 			for _, word := range refused {
 				if _, read := decided[m.name+" "+name]; !read && strings.Contains(words, word) {
-					out = append(out, fmt.Errorf("%s %s: %s speaks of %q", m.name, m.version, name, word))
+					out = append(out, fmt.Errorf("%s %s: %s contains %q", m.name, m.version, name, word))
 				}
 			}
 			if len(kinds(m.strs[name])) == 0 && isLicence.MatchString(name) {
@@ -82,7 +82,7 @@ func errs(modules []module) error {
 			}
 		}
 		if !granted {
-			out = append(out, fmt.Errorf("%s %s: none of the licences that the house takes is in %q", m.name, m.version,
+			out = append(out, fmt.Errorf("%s %s: no accepted licence in %q", m.name, m.version,
 				slices.Sorted(maps.Keys(m.strs))))
 		}
 	}

@@ -54,7 +54,7 @@ type module struct {
 	strs          map[string]string // of the licences and notices, by their files in the module
 }
 
-// built returns the modules of the command and Go itself, with their license texts, sorted by name.
+// built returns the modules of the command and Go itself, with their license files, sorted by name.
 func built(ctx context.Context, tags string) ([]module, error) {
 	found := map[string]module{}
 	for _, system := range systems {
@@ -136,7 +136,7 @@ func (m module) licences() (out []string) {
 
 // write writes the modules and each distinct text once.
 func write(w io.Writer, modules []module) error {
-	fmt.Fprintln(w, "The command bochner is built from these modules, each under its own licence. The texts follow.")
+	fmt.Fprintln(w, "The command bochner is built from these modules, each under its own licence, which follows.")
 	fmt.Fprintln(w)
 	if err := writeList(w, modules); err != nil {
 		return err

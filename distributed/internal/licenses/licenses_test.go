@@ -36,14 +36,14 @@ func TestErrors(t *testing.T) {
 	const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this\nsoftware and " +
 		"associated documentation files (the \"Software\")"
 	for want, strs := range map[string]map[string]string{
-		"":                          {"LICENSE": mit},
-		"none of the licences":      {},
-		"none of the licences that": {"README": mit[:20]},
-		"NOTICE speaks of": {"LICENSE": mit, "NOTICE": "parts are under the GNU Lesser\nGeneral Public " +
+		"":                                  {"LICENSE": mit},
+		"no accepted licence in []":         {},
+		`no accepted licence in ["README"]`: {"README": mit[:20]},
+		"NOTICE contains": {"LICENSE": mit, "NOTICE": "parts are under the GNU Lesser\nGeneral Public " +
 			"License"},
-		"LICENSE speaks of":                   {"LICENSE": "Mozilla Public License, version 2.0"},
-		"c/LICENSE is a licence":              {"LICENSE": mit, "c/LICENSE": "Ask me."},
-		"none of the licences that the house": {"c/LICENSE": mit},
+		"LICENSE contains":                     {"LICENSE": "Mozilla Public License, version 2.0"},
+		"c/LICENSE is a licence":               {"LICENSE": mit, "c/LICENSE": "Ask me."},
+		`no accepted licence in ["c/LICENSE"]`: {"c/LICENSE": mit},
 	} {
 		err := errs([]module{{name: "m", version: "v1", strs: strs}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

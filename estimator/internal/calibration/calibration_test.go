@@ -141,15 +141,15 @@ func TestNothingToLearn(t *testing.T) {
 	}
 	a, b = Sigmoid([]float64{-1, -2, 1, 2}, []bool{false, false, true, true}, nil)
 	if p := Logistic(-(a*2 + b)); !(p > 0.7 && p < 1) {
-		t.Errorf("scores that tell all: probability %v", p)
+		t.Errorf("separating scores: probability %v", p)
 	}
 	if beta := Temperature([]float64{0, 1, 1, 0}, 2, []int{1, 0}, nil); math.IsInf(beta, 0) || !(beta > 30) {
-		t.Errorf("scores that tell all: β %v", beta)
+		t.Errorf("separating scores: β %v", beta)
 	}
 	if beta := Temperature([]float64{0, 1, 1, 0}, 2, []int{0, 1}, nil); !(beta >= 0 && beta < 1e-6) {
 		t.Errorf("scores that are wrong: β %v", beta)
 	}
 	if beta := Temperature([]float64{1, 1}, 2, []int{0}, nil); beta != 1 {
-		t.Errorf("scores that say nothing: β %v", beta)
+		t.Errorf("uninformative scores: β %v", beta)
 	}
 }

@@ -153,7 +153,7 @@ func (f *firstError) stopped() bool {
 	return f.failed != nil
 }
 
-// paths groups candidates with equal keys, by ascending value. An invalid candidate is a path by itself.
+// paths groups candidates with equal keys, by ascending value. An invalid candidate is a separate path.
 func paths[C any](candidates []C, keys []int, value func(C) (v float64, invalid error)) (paths [][]int) {
 	byKey := map[int]int{}
 	for i, c := range candidates {

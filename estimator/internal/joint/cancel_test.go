@@ -46,7 +46,7 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 			_, err := FitByDescent(ctx, b, []PenalizedLoss{{C: 1}})
 			return err
 		},
-		"ridge one by one": func(ctx context.Context, b Batch) error {
+		"ridge one at a time": func(ctx context.Context, b Batch) error {
 			return (&ridgeBatch{Batch: b, candidates: make([]Ridge, 1)}).fitEach([]int{0})
 		},
 		"ridge together": func(ctx context.Context, b Batch) error {

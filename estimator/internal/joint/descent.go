@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
+	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -23,14 +24,17 @@ type descentBatch struct {
 	candidates  []PenalizedLoss
 	paths       [][]int     // candidates that differ only in C, ascending
 	warmStarted atomic.Bool // whether a warm start was used
+	sums        foldSums    // nil if folds share none
 }
 
 // FitByDescent fits candidates on rows without maps. It prepares the training rows of a fold once
 // for all candidates that use coordinate descent. Candidates with equal keys form a path in
-// ascending C; each solution warm-starts the next.
+// ascending C; each solution warm-starts the next. Paths of squared errors with many candidates share
+// the sums of products of all rows.
 func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []string, err error) {
 	s := &descentBatch{Batch: b, candidates: list}
 	s.paths = paths(list, b.SharedKeys(), func(p PenalizedLoss) (float64, error) { return p.C, p.Invalid })
+	s.sums = s.sumAll(ctx)
 	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
 		for f := lo; f < hi; f++ {
 			s.fitFold(ctx, f)
@@ -38,6 +42,9 @@ func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []
 	})
 	if s.warmStarted.Load() {
 		shared = []string{"path"}
+	}
+	if s.sums != nil {
+		shared = append(shared, "folds")
 	}
 	return shared, cmp.Or(s.failed, ctxerr.Check(ctx))
 }
@@ -50,10 +57,19 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.lastIncluded(path, f) >= 0 }) {
 		return
 	}
-	fold := s.Folds[f]
-	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train),
-		rowblock.Select(s.Data.X, fold.Test)}}
+	d := &descentFold{descentBatch: s, number: f}
+	var rest [][]int // paths that need the training rows
 	for _, path := range s.paths {
+		if !d.followSums(ctx, path[:s.lastIncluded(path, f)+1]) {
+			rest = append(rest, path)
+		}
+	}
+	if len(rest) == 0 {
+		return
+	}
+	fold := s.Folds[f]
+	d.split = &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
+	for _, path := range rest {
 		included := path[:s.lastIncluded(path, f)+1]
 		if s.candidates[path[0]].Path != nil && !s.candidates[path[0]].Independent {
 			d.followPath(ctx, included, len(path))
@@ -68,7 +84,8 @@ type descentFold struct {
 	*descentBatch
 	number int
 	split  *Split
-	inputs descent.Rows // of the training rows, prepared on first use
+	inputs descent.Rows                   // of the training rows, prepared on first use
+	train  map[bool]*leastsquares.Moments // sums of the training rows, by whether they are centered
 }
 
 // fitPath solves the candidates of a path with warm starts.

@@ -64,7 +64,7 @@ func FitKernelSVMs(ctx context.Context, b Batch, candidates []KernelSVM) (shared
 	return shared, cmp.Or(s.failed, ctxerr.Check(ctx))
 }
 
-// parts returns the folds whose rows share kernel matrices: all, or each fold by itself if its matrices are not
+// parts returns the folds whose rows share kernel matrices: all, or each fold separately if its matrices are not
 // whole, if the rows of all are many more, or if one of them is not finite, which is an error of its folds
 // only.
 func (s *kernelSVMBatch) parts(X mat.Matrix) (parts [][]int) {

@@ -162,9 +162,13 @@ func (s *ridgeBatch) sums(candidate Ridge, r *design.Rows) (*leastsquares.Moment
 // complementary reports whether a fold trains on exactly the rows that it does not test on. It is
 // false for a leading block of training rows, which is as fast to sum directly.
 func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
-	n := s.Data.Rows()
-	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 &&
-		slices.IsSorted(fold.Train) {
+	leading := fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train)
+	return !leading && complementary(s.Data.Rows(), fold)
+}
+
+// complementary reports whether a fold trains on exactly those of n rows that it does not test on.
+func complementary(n int, fold datasets.Fold) bool {
+	if len(fold.Train)+len(fold.Test) != n {
 		return false
 	}
 	seen := make([]bool, n)

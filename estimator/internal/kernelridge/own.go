@@ -24,8 +24,8 @@ type OwnFeatures struct {
 }
 
 // NewOwnFeatures returns the features of a kernel of the caller by rows of positive weight of a set: all of them, or
-// as many as most that randomly pivoted Cholesky selects.
-func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, most int, seed uint64) (*OwnFeatures,
+// at most maxFeatures, selected by randomly pivoted Cholesky.
+func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, maxFeatures int, seed uint64) (*OwnFeatures,
 	*Rows, error) {
 	rows, err := Spec{Kernel: name, Gamma: kernel.FixedGamma(1), Seed: seed}.Resolve(ctx, set)
 	if err != nil {
@@ -36,8 +36,8 @@ func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, mos
 	switch n, _ := X.Dims(); {
 	case n == 0:
 		return nil, nil, errors.New("every weight is 0")
-	case n > most:
-		chosen, err := landmarks.Choose(ctx, rows.Kernel, factors, X, most, seed)
+	case n > maxFeatures:
+		chosen, err := landmarks.Choose(ctx, rows.Kernel, factors, X, maxFeatures, seed)
 		if err != nil {
 			return nil, nil, err
 		}

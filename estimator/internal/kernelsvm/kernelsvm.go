@@ -67,7 +67,7 @@ func (s Spec) cacheBytes(rows int) int64 {
 	return min(whole, maxCacheBytes)
 }
 
-// Cost estimates a fit to rows of a shape. A kernel value costs valueFlops besides its distance,
+// Cost estimates a fit to rows of a shape. A kernel value costs valueFlops in addition to its distance,
 // and a row takes part in a few updates of the gradient.
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	const valueFlops, updateFlops = 200, 100

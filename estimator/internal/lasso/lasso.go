@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
@@ -45,12 +46,13 @@ type Problem struct {
 	yy         float64
 	c          []float64 // Σ s·x·y by feature, centered
 
-	set     []int       // features in the order in which they joined
-	place   []int       // of each feature in set, or -1
-	columns []column    // the first features of the set
-	gram    [][]float64 // products of the first features of the set with each other
-	rows    [][]float64 // products of the first features of the set with all features
-	sparse  []column    // all features of sparse rows
+	set     []int               // features in the order in which they joined
+	place   []int               // of each feature in set, or -1
+	columns []column            // the first features of the set
+	gram    [][]float64         // products of the first features of the set with each other
+	rows    [][]float64         // products of the first features of the set with all features
+	all     *kern.View[float64] // products of all features, if they are given
+	sparse  []column            // all features of sparse rows
 
 	swept, passed float64 // numbers read by sweeps and by checks since products were summed
 }
@@ -115,6 +117,17 @@ func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) 
 		m.place[j] = -1
 	}
 	return m, ctxerr.Check(ctx)
+}
+
+// FromMoments returns the problem of a number of rows whose products are summed, with a single target.
+func FromMoments(m *leastsquares.Moments, rows int) *Problem {
+	gram, c, yy := m.Centered()
+	out := &Problem{n: rows, p: m.Cols, mean: m.Mean(), targetMean: m.TargetMean()[0], unit: 1, yy: yy, c: c,
+		place: make([]int, m.Cols), all: &gram}
+	for j := range out.place {
+		out.place[j] = -1
+	}
+	return out
 }
 
 // transposed writes X'v to dst.
@@ -226,6 +239,12 @@ func (m *Problem) products(ctx context.Context, list, others []int) (own, cross 
 func (m *Problem) sumRows(ctx context.Context) error {
 	const height, packing = 512, 3
 	list := m.set[len(m.rows):]
+	if m.all != nil {
+		for _, j := range list {
+			m.rows = append(m.rows, m.all.Row(j))
+		}
+		return nil
+	}
 	cost := m.whole() * (packing + 2*float64(len(list))/denseProducts)
 	if len(list) == 0 || len(m.set) == m.p || !m.storesRows() || cost > m.passed {
 		return nil

@@ -88,61 +88,13 @@ func (q *quadratic) nextFactor() int {
 // sweepNonzero minimizes over the nonzero variables until a sweep reduces the objective by much less than
 // first, or until an epoch.
 func (q *quadratic) sweepNonzero(ctx context.Context, list []int, first float64, end int) error {
-	active, at := q.nonzero(list)
-	past := iterates{}
-	past.add(active, at)
-	for moved, k := first, 0; k < 10 && active.epochs < end && moved > first/10; k++ {
+	for moved, k := first, 0; k < 10 && q.epochs < end && moved > first/10; k++ {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
-		moved = active.sweep(at, true)
-		past.add(active, at)
+		moved = q.sweep(list, true)
 	}
-	q.take(active, list)
 	return nil
-}
-
-// nonzero returns the problem of the nonzero listed variables, with their products close together, if
-// they are few, else q. at are its variables.
-func (q *quadratic) nonzero(list []int) (active *quadratic, at []int) {
-	k := q.support()
-	if q.e != nil || 5*k > 4*len(q.w) {
-		return q, list
-	}
-	active = &quadratic{yy: q.yy, l1: q.l1, l2: q.l2, epochs: q.epochs}
-	buffer := make([]float64, 0, k*k)
-	for _, j := range list {
-		if q.w[j] == 0 {
-			continue
-		}
-		row := len(buffer)
-		for _, i := range list {
-			if q.w[i] != 0 {
-				buffer = append(buffer, q.gram[j][i])
-			}
-		}
-		at = append(at, len(at))
-		active.gram, active.d = append(active.gram, buffer[row:]), append(active.d, q.d[j])
-		active.c, active.w, active.r = append(active.c, q.c[j]), append(active.w, q.w[j]), append(active.r, q.r[j])
-	}
-	return active, at
-}
-
-// take sets the nonzero listed variables to those of their problem.
-func (q *quadratic) take(active *quadratic, list []int) {
-	if active == q {
-		return
-	}
-	q.epochs = active.epochs
-	a := 0
-	for _, j := range list {
-		if old := q.w[j]; old != 0 {
-			if q.w[j] = active.w[a]; q.w[j] != old {
-				kern.Axpy(old-q.w[j], q.gram[j], q.r)
-			}
-			a++
-		}
-	}
 }
 
 // sweep minimizes over each variable once, or over each nonzero one. It returns the largest

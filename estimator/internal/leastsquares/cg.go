@@ -198,7 +198,7 @@ func (c *ridgeCG) precondDiagonal(dst, v []float64) error {
 // residual returns the residual of w in float64.
 func (c *ridgeCG) residual(w []float64) ([]float64, error) {
 	g := NewGradient(c.m.Cols, c.m.targets)
-	if err := c.addGradient(c.ctx, &c.m.Moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
+	if err := c.addGradient(c.ctx, &c.m.Moments, g, w, intercepts(w, c.mean, c.m.TargetMean())); err != nil {
 		return nil, err
 	}
 	return g.rhs(w, 0, c.m.targets, c.mean, c.Alpha), nil

@@ -74,5 +74,5 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 		warnFeatureRounding(&report, p.Alpha, featureRounding(w, squares, m.sumSquares(), m.Weight))
 	}
 	report.Objective = max(0, report.Objective+m.totalSumSquares()-kern.Dot(w, m.rightSide()))
-	return solve.NewLinear(w, intercepts(w, c.mean, m.targetMean()), report)
+	return solve.NewLinear(w, intercepts(w, c.mean, m.TargetMean()), report)
 }

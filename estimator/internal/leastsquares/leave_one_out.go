@@ -177,7 +177,7 @@ func (l *looSolver) minOneMinusH() (row int, smallest float64) {
 func (l *looSolver) computeLeverages(w []float64, f *Factor) error {
 	d := l.sums.Cols
 	mean := l.sums.Mean()
-	b := intercepts(w, mean, l.sums.targetMean())
+	b := intercepts(w, mean, l.sums.TargetMean())
 	const tile = 512
 	buffer := make([]float64, tile*d)
 	lower := kern.Dense(d, d, d, f.Lower)

@@ -466,8 +466,8 @@ func (m *Moments) Mean() []float64 {
 	return out
 }
 
-// targetMean returns the weighted mean of the targets, zeros without an intercept.
-func (m *Moments) targetMean() []float64 {
+// TargetMean returns the weighted mean of the targets, zeros without an intercept.
+func (m *Moments) TargetMean() []float64 {
 	out := make([]float64, m.targets)
 	if m.centered {
 		copy(out, m.targetShift)
@@ -513,6 +513,22 @@ func (m *Moments) constantColumns(cols int) []bool {
 
 // constantTol bounds the share of a constant column's squares that centering leaves.
 func constantTol(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
+
+// Centered returns the centered sums of products per unit of weight: the symmetric Gram matrix, that of inputs and the
+// first target, and of the target with itself. They are zeros for constant columns.
+func (m *Moments) Centered() (gram kern.View[float64], cross []float64, square float64) {
+	gram, cross = kern.Dense(m.Cols, m.Cols, m.Cols, kern.MakeLarge[float64](m.Cols*m.Cols)), make([]float64, m.Cols)
+	m.system(gram.Data, m.Cols, 0)
+	right := m.rightSide()
+	for j := range m.Cols {
+		kern.Scale(1/m.Weight, gram.Row(j)[:j+1])
+		if gram.At(j, j) > 0 {
+			cross[j] = right[j*m.targets] / m.Weight
+		}
+	}
+	kern.MirrorLower(gram)
+	return gram, cross, m.sumSquares()[0] / m.Weight
+}
 
 // rightSide returns the centered cross products, cols × targets.
 func (m *Moments) rightSide() []float64 {

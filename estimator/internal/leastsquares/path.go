@@ -46,7 +46,7 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	p.squares = wide.meanSquares(width)
 	wide.system(gram, width, 0)
 	p.trace = trace(gram, width)
-	p.right, p.mean, p.targetMean, p.sumSquares = m.rightSide(), m.Mean(), m.targetMean(), m.sumSquares()
+	p.right, p.mean, p.targetMean, p.sumSquares = m.rightSide(), m.Mean(), m.TargetMean(), m.sumSquares()
 	if !useBand(width, alphas) {
 		return p, ctxerr.Check(ctx)
 	}

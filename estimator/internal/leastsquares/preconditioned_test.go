@@ -294,7 +294,7 @@ func TestWideRowsGoStepByStep(t *testing.T) {
 		}
 		if got := ridge(c.alpha).SharedSolverFor(c.n, c.d, false); got != c.want && !(got == "cholesky" && c.d <= 8192) ||
 			got == "cg" && c.d <= 8192 {
-			t.Errorf("%+v: %s beside other candidates", c, got)
+			t.Errorf("%+v: %s together with other candidates", c, got)
 		}
 	}
 	shape := datasets.Shape{Rows: 100_000, Cols: 16384, Outputs: 1}

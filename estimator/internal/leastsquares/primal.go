@@ -26,7 +26,7 @@ func (p *Problem) solveSums(ctx context.Context, r *Sums) (solve.Linear, error) 
 		warnFeatureRounding(&report, p.Alpha, featureRounding(w, m.meanSquares(m.Cols), m.sumSquares(), m.Weight))
 	}
 	report.Objective = max(0, m.totalSumSquares()-kern.Dot(w, m.rightSide()))
-	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
+	return solve.NewLinear(w, intercepts(w, m.Mean(), m.TargetMean()), report)
 }
 
 // solution solves the problem given first sums, with more passes if needed. The factor is nil if

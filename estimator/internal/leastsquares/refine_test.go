@@ -52,7 +52,7 @@ func TestOnlyInaccurateModelsAreRefined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	offset, most := intercepts(w, m.Mean(), m.targetMean()), 0.0
+	offset, most := intercepts(w, m.Mean(), m.TargetMean()), 0.0
 	for i := range n {
 		rough := offset[0] + kern.Dot(x.RawRowView(i), w)
 		most = max(most, math.Abs(rough-fine.Intercept[0]-kern.Dot(x.RawRowView(i), fine.Weights)))

@@ -68,16 +68,16 @@ func TestCheckIsAboveRoundingError(t *testing.T) {
 			moved, leaves := movedOf(wide, w, right, alpha), leftBy(f, m, wide)
 			bound, most := precisionOf(true).roundingBound(w, m.sumSquares(), m.trace(), least)
 			if !(leaves <= left) || left != r.check.contraction(ctx, m, f, least) {
-				t.Errorf("%s, intercept %v: a refinement leaves %.2g, said were %.2g", name, intercept, leaves, left)
+				t.Errorf("%s, intercept %v: a refinement leaves %.2g, the bound is %.2g", name, intercept, leaves, left)
 			}
 			if name == "of either sign" && !(left < most/4) {
-				t.Errorf("%s, intercept %v: said to leave %.2g, the bound is %.2g", name, intercept, left, most)
+				t.Errorf("%s, intercept %v: contraction %.2g, the general bound is %.2g", name, intercept, left, most)
 			}
 			if !(moved <= got) {
-				t.Errorf("%s, intercept %v: predictions move by %.2g, said were %.2g", name, intercept, moved, got)
+				t.Errorf("%s, intercept %v: predictions move by %.2g, the bound is %.2g", name, intercept, moved, got)
 			}
 			if name == "of either sign" && !(got < bound/4) {
-				t.Errorf("%s, intercept %v: said %.2g of a bound of %.2g", name, intercept, got, bound)
+				t.Errorf("%s, intercept %v: bound %.2g, the general bound is %.2g", name, intercept, got, bound)
 			}
 		}
 	}
@@ -276,7 +276,7 @@ func TestCheckKeepsSumsOfColumnsOfAllLengths(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.needsFloat64(ctx, n) {
-		t.Error("the first rows say that sums in single precision would not do")
+		t.Error("float32 sums are rejected by the first rows")
 	}
 	wide, exact := solvedInDouble(t, x, y, alpha)
 	then, err := r.advance(ctx)

@@ -143,11 +143,11 @@ func TestAlphasAgainstFactors(t *testing.T) {
 					t.Errorf("alpha %v: objective %v, by factors %v", alpha, a, b)
 				}
 				if i%2 == 1 && some[i] != nil {
-					t.Errorf("alpha %v was not wanted and has a model", alpha)
+					t.Errorf("alpha %v was not requested and has a model", alpha)
 				}
 				for j, v := range got.Weights {
 					if i%2 == 0 && some[i].Weights[j] != v {
-						t.Fatalf("alpha %v: weight %d is %v where others are not wanted, else %v", alpha, j, some[i].Weights[j], v)
+						t.Fatalf("alpha %v: weight %d is %v if others are not requested, else %v", alpha, j, some[i].Weights[j], v)
 					}
 				}
 			}

@@ -108,7 +108,7 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 		return r.addTiles(ctx, block.X, weights)
 	case refining:
 		r.rowsSeen += block.Rows()
-		r.g.Add(block.X, slices.Clone(y), r.w, intercepts(r.w, r.sums.Mean(), r.sums.targetMean()), weights)
+		r.g.Add(block.X, slices.Clone(y), r.w, intercepts(r.w, r.sums.Mean(), r.sums.TargetMean()), weights)
 		return ctxerr.Check(ctx)
 	}
 	return nil
@@ -428,7 +428,7 @@ func (r *Sums) Solution(ctx context.Context) (solve.Linear, error) {
 		warnFeatureRounding(&report, r.Alpha, featureRounding(w, m.meanSquares(m.Cols), m.sumSquares(), m.Weight))
 	}
 	report.Objective = max(0, m.totalSumSquares()-kern.Dot(w, m.rightSide()))
-	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
+	return solve.NewLinear(w, intercepts(w, m.Mean(), m.TargetMean()), report)
 }
 
 // State serializes the sums. It restores into sums of the same problem.

@@ -20,7 +20,7 @@ func (m *Moments) Weights(ctx context.Context, alpha float64) (solve.Linear, *Fa
 		return solve.Linear{}, nil, err
 	}
 	misfit := max(0, m.totalSumSquares()-kern.Dot(w, right))
-	fitted, err := solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()),
+	fitted, err := solve.NewLinear(w, intercepts(w, m.Mean(), m.TargetMean()),
 		solve.Report{Solver: "cholesky", Converged: true, Objective: misfit})
 	return fitted, f, err
 }

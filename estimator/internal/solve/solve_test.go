@@ -221,7 +221,7 @@ func TestNewtonFindsTheMinimumFromFarAway(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if r.Products != b.seen || r.Passes < r.Products+r.Iterations {
-			t.Errorf("%d products reported, %d told; %d passes, %d steps", r.Products, b.seen, r.Passes, r.Iterations)
+			t.Errorf("%d products reported, want %d; %d passes, %d steps", r.Products, b.seen, r.Passes, r.Iterations)
 		}
 		for i := range x {
 			if math.Abs(x[i]-b.m[i]) > 1e-6 {

@@ -105,7 +105,7 @@ func TestWaysToNumberBins(t *testing.T) {
 		if err := again.Restore(m.Hashes()); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "made anew", transformed(t, &again, X), want)
+		same(t, "recomputed", transformed(t, &again, X), want)
 		hashes, p := m.Hashes(), 0
 		for m.First[p+1]-m.First[p] < 2 {
 			p++
@@ -212,7 +212,7 @@ func TestGridsOfInputsOfSeveralColumns(t *testing.T) {
 	for p := range m.Grids {
 		columns := m.Columns(p)
 		if want := [][]int{{1}, {0, 2}, {3}}[m.Inputs[p]]; !slices.Equal(columns, want) {
-			t.Fatalf("grid %d of input %d looks at the columns %v", p, m.Inputs[p], columns)
+			t.Fatalf("grid %d of input %d uses the columns %v", p, m.Inputs[p], columns)
 		}
 		seen, at := map[[2]uint64]uint32{}, [2]uint64{}
 		for i := range n {
@@ -232,7 +232,7 @@ func TestGridsOfInputsOfSeveralColumns(t *testing.T) {
 	}
 	m.Base = m.Base[1:]
 	if err := m.Restore(nil); err == nil {
-		t.Error("a pitch is missing, and nobody says so")
+		t.Error("no error for a missing pitch")
 	}
 }
 

@@ -60,7 +60,7 @@ func (m *Map) place() error {
 		m.starts[p+1] = m.starts[p] + each
 	}
 	if m.starts[m.Grids] != len(m.Base) {
-		return errors.New("the pitches of grids are not as many as their columns")
+		return errors.New("the number of pitches must equal the number of columns")
 	}
 	if m.columns = m.Inputs; members != nil {
 		m.columns = make([]int, 0, len(m.Base))

@@ -17,19 +17,19 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// faulty is a custom step and a custom model with one fault. Level is only an axis to search: level 0 has no fault.
+// faulty is a custom step and a custom model with one failure. Level is only an axis to search: level 0 has no failure.
 type faulty struct {
-	Level float64
-	Fault string
+	Level   float64
+	Failure string
 }
 
 func (f *faulty) Params(l *param.List) {
-	l.Float(&f.Level, "level", "0 for no fault", param.AtLeast(0))
-	l.Choice(&f.Fault, "fault", "what goes wrong", "none", "fit panics", "no model", "transform panics", "no matrix",
+	l.Float(&f.Level, "level", "0 for no failure", param.AtLeast(0))
+	l.Choice(&f.Failure, "failure", "what goes wrong", "none", "fit panics", "no model", "transform panics", "no matrix",
 		"fewer rows", "other width", "predict panics", "fewer values", "more values")
 }
 
-func (f faulty) has(fault string) bool { return f.Level > 0 && f.Fault == fault }
+func (f faulty) has(failure string) bool { return f.Level > 0 && f.Failure == failure }
 
 type faultyStep struct{ faulty }
 
@@ -104,9 +104,9 @@ func numbers() datasets.Set {
 	return data
 }
 
-// faults returns the pipelines and models with each fault, by the parameter path of their level, and the text of the
+// failures returns the pipelines and models with each failure, by the parameter path of their level, and the text of the
 // error.
-func faults() map[string]struct {
+func failures() map[string]struct {
 	spec estimator.Estimator
 	path string
 	want string
@@ -123,34 +123,34 @@ func faults() map[string]struct {
 			want string
 		}{spec, path, want}
 	}
-	for fault, want := range map[string]string{
+	for failure, want := range map[string]string{
 		"fit panics": "panic in bochner_test.faultyStep.Fit: oops", "no model": "returned no fitted step",
 		"transform panics": "panic in bochner_test.fittedFaultyStep.Transform: oops", "no matrix": "returned no matrix",
 		"fewer rows": "must have a row for each of ", "other width": "3 columns come out, 2 at fit",
 	} {
-		step := faultyStep{faulty{1, fault}}
-		add("step: "+fault, pipeline.Pipeline{Steps: []pipeline.Step{{Name: "own", Fitter: step}},
+		step := faultyStep{faulty{1, failure}}
+		add("step: "+failure, pipeline.Pipeline{Steps: []pipeline.Step{{Name: "own", Fitter: step}},
 			Estimator: estimator.NewRidge(), Name: "ridge"}, "own.level", want)
 	}
-	for fault, want := range map[string]string{
+	for failure, want := range map[string]string{
 		"fit panics": "panic in bochner_test.faultyModel.Fit: oops", "no model": "returned no model",
 		"predict panics": "Predict: oops", "fewer values": "must", "more values": "must",
 	} {
-		model := faultyModel{faulty{1, fault}}
-		add("model: "+fault, model, "level", want)
+		model := faultyModel{faulty{1, failure}}
+		add("model: "+failure, model, "level", want)
 		// A panic in an inner model is that of the wrapper; the stack has the inner model.
-		add("model of a pipeline: "+fault, pipeline.Pipeline{Steps: pipeline.Steps(transformer.NewMinMax()),
+		add("model of a pipeline: "+failure, pipeline.Pipeline{Steps: pipeline.Steps(transformer.NewMinMax()),
 			Estimator: model, Name: "own"}, "own.level", want)
-		add("model in a wrapper: "+fault, pipeline.Pipeline{Steps: pipeline.Steps(transformer.NewMinMax()),
+		add("model in a wrapper: "+failure, pipeline.Pipeline{Steps: pipeline.Steps(transformer.NewMinMax()),
 			Estimator: meta.NewTarget(model), Name: "target"}, "target.estimator.level", want[strings.LastIndex(want, ": ")+1:])
 	}
 	return out
 }
 
-// A fault of a candidate is its error, with the stack of a panic; the search selects another.
-func TestFaultsOfCandidates(t *testing.T) {
+// A failure of a candidate is its error, with the stack of a panic; the search selects another.
+func TestFailuresOfCandidates(t *testing.T) {
 	data := numbers()
-	for name, c := range faults() {
+	for name, c := range failures() {
 		search := gridsearch.NewSearch(c.spec, gridsearch.Axis{Path: c.path, Values: []any{0, 1}})
 		search.Score = "mse"
 		result, err := search.Run(t.Context(), data)
@@ -164,7 +164,7 @@ func TestFaultsOfCandidates(t *testing.T) {
 		}
 		p := (*datasets.PanicError)(nil)
 		if panics := strings.Contains(name, "panics"); errors.As(bad.Err, &p) != panics ||
-			panics && !strings.Contains(string(p.Stack), "custom_faults_test.go") {
+			panics && !strings.Contains(string(p.Stack), "custom_failures_test.go") {
 			t.Errorf("%s: the error of the candidate is %#v", name, bad.Err)
 		}
 		if _, ok := c.spec.(pipeline.Pipeline); ok {
@@ -180,10 +180,10 @@ func TestFaultsOfCandidates(t *testing.T) {
 	}
 }
 
-// A fault outside of a search is an error of the fit or of the prediction, on whichever core it happens.
-func TestFaultsOfFits(t *testing.T) {
+// A failure outside of a search is an error of the fit or of the prediction, on whichever core it happens.
+func TestFailuresOfFits(t *testing.T) {
 	data := numbers()
-	for name, c := range faults() {
+	for name, c := range failures() {
 		if !strings.Contains(name, "step") && !strings.Contains(name, "pipeline") {
 			continue
 		}
