@@ -45,8 +45,8 @@ func NewLasso() Lasso { return Lasso{Alpha: 1, Intercept: true, Tol: 1e-4, MaxIt
 // It stops when the duality gap is at most Tol of the objective of w = 0. Reaching MaxIter sweeps
 // first adds a warning to the report. A batch (see package batch) computes a path: candidates that
 // differ in Alpha only share the products, and each starts from the solution of the next larger
-// Alpha. If a batch has so many candidates that all products of dense rows cost less than a pass for each
-// of them and each fold, they are summed once for all folds, nd² flops.
+// Alpha. If all products of dense rows cost less than a pass for each candidate
+// and fold of a batch, they are summed once for all folds, nd² flops.
 //
 // Equivalent to scikit-learn's ElasticNet. (Zou & Hastie, J. R. Stat. Soc. B 67, 2005; Friedman,
 // Hastie & Tibshirani, J. Stat. Softw. 33, 2010.) Use [NewElasticNet]: the zero value is invalid.

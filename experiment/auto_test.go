@@ -79,7 +79,7 @@ func TestAuto(t *testing.T) {
 	}
 	if all := strings.Join(reported, "\n"); !strings.Contains(all, "24 held out") ||
 		!strings.Contains(all, "price: regression") {
-		t.Errorf("told:\n%s", all)
+		t.Errorf("reported:\n%s", all)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err != nil {
@@ -256,7 +256,7 @@ func TestAutoHeldOut(t *testing.T) {
 		t.Errorf("%+v\n%+v", first.Auto, second.Auto)
 	}
 	if fmt.Sprint(first.Test) == fmt.Sprint(second.Test) {
-		t.Error("the test rows are not others: the case tells nothing")
+		t.Error("the test rows must differ for this case")
 	}
 	houses(t, "new.csv", 40, nil)
 	var got [2]bytes.Buffer
@@ -302,6 +302,12 @@ func TestAutoRefit(t *testing.T) {
 	some := search("some", func(o *experiment.AutoOptions) { o.NoRefit = true })
 	if all.Rows.Fitted != 120 || some.Rows.Fitted != 0 {
 		t.Errorf("fitted to %d rows, and to %d without a refit", all.Rows.Fitted, some.Rows.Fitted)
+	}
+	for dir, want := range map[string][2]int{"all": {96, 120}, "some": {}} {
+		m, err := experiment.Inspect(dir)
+		if err != nil || m.ScoredRows != want[0] || m.FittedRows != want[1] || len(m.Metrics) == 0 {
+			t.Errorf("%s: %d rows of the scores, %d of the model, want %v, %v", dir, m.ScoredRows, m.FittedRows, want, err)
+		}
 	}
 	if fmt.Sprint(all.Test, all.Train, all.Auto.Mean) != fmt.Sprint(some.Test, some.Train, some.Auto.Mean) {
 		t.Errorf("scores %v, and %v without a refit", all.Test, some.Test)

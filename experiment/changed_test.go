@@ -63,19 +63,19 @@ func TestChangedFiles(t *testing.T) {
 	}
 	for name, r := range readers {
 		for kind, change := range changes {
-			for _, moment := range []string{"between two readings", "in the middle of one"} {
+			for _, moment := range []string{"between two passes", "in the middle of one"} {
 				t.Run(name+" "+kind+" "+moment, func(t *testing.T) {
 					put(t, name, r.text)
 					source, err := r.open(name)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if moment == "between two readings" {
+					if moment == "between two passes" {
 						change(t, name, r.text)
 					}
 					blocks := 0
 					err = source.Blocks(ctx, func(datasets.Set) error {
-						if blocks++; blocks == 1 && moment != "between two readings" {
+						if blocks++; blocks == 1 && moment != "between two passes" {
 							change(t, name, r.text)
 						}
 						return nil

@@ -200,7 +200,7 @@ func (b *rowComparison) other(k int, first, row *predictions.Record) error {
 		return at.Errorf("other test rows: this is row %d, that of %s is row %d%s", row.Row, b.runs[0].folder, first.Row,
 			seeds)
 	case !slices.Equal(row.Truth, first.Truth):
-		return at.Errorf("other truths: that of row %d is %s, in %s it is %s", row.Row, list(row.Truth), b.runs[0].folder,
+		return at.Errorf("true values differ: row %d has %s, in %s it has %s", row.Row, list(row.Truth), b.runs[0].folder,
 			list(first.Truth))
 	}
 	return nil

@@ -214,7 +214,7 @@ func TestIncomparable(t *testing.T) {
 	runIn(t, "weight", comparedNumbers, set("data.drop", "[]"), set("data.weight", "b"), set("data.train", "weighted.csv"))
 	runIn(t, "odd", comparedClasses)
 	runIn(t, "even", comparedClasses, set("data.positive", "odd"))
-	for _, dir := range []string{"gone", "cut", "long", "quote", "truth", "unsaid", "json", "spec"} {
+	for _, dir := range []string{"gone", "cut", "long", "quote", "truth", "unpredicted", "json", "spec"} {
 		if err := os.CopyFS(dir, os.DirFS("again")); err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestIncomparable(t *testing.T) {
 	put(t, "long/predictions.csv", strings.Join(lines, "")+lines[5])
 	change("quote", 5, "\"\n")
 	change("truth", 5, row[0]+",7,"+row[2])
-	change("unsaid", 5, row[0]+","+row[1]+",\n")
+	change("unpredicted", 5, row[0]+","+row[1]+",\n")
 	put(t, "json/result.json", "{")
 	for _, name := range []string{"gone/predictions.csv", "spec/spec.yaml"} {
 		if err := os.Remove(name); err != nil {
@@ -250,8 +250,8 @@ func TestIncomparable(t *testing.T) {
 		"a gone cut long quote": {"gone/predictions.csv is missing",
 			"cut/predictions.csv must have the 60 rows of result.json, got 10",
 			"long/predictions.csv:62: there are more rows than the 60", "quote/predictions.csv: record on line 6"},
-		"a truth unsaid": {"truth/predictions.csv:6: other truths: that of row " + row[0] + " is \"7\"",
-			"unsaid/predictions.csv:6: row " + row[0] + " has no prediction"},
+		"a truth unpredicted": {"truth/predictions.csv:6: true values differ: row " + row[0] + " has \"7\"",
+			"unpredicted/predictions.csv:6: row " + row[0] + " has no prediction"},
 	} {
 		c, err := Compare(context.Background(), "", strings.Fields(folders)...)
 		var wrong *incomparableRunsError

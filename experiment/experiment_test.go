@@ -261,7 +261,7 @@ func TestTaskFromTarget(t *testing.T) {
 		task   string
 		notice bool
 	}{
-		{"texts", class, "logistic", "classification", false},
+		{"strings", class, "logistic", "classification", false},
 		{"few integers", func(i int) string { return fmt.Sprint(i % 3) }, "logistic", "classification", true},
 		{"many integers", func(i int) string { return fmt.Sprint(i) }, "ridge", "regression", false},
 		{"few fractions", func(i int) string { return fmt.Sprint(float64(i%2) + 0.5) }, "ridge", "regression", false},

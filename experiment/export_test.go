@@ -23,7 +23,7 @@ func TestExportFormatByExtension(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(string(text), begins) || got.Bytes != len(text) || got.File != file {
-			t.Errorf("%s begins with %q, and %+v is said of its %d bytes", file, text[:40], got, len(text))
+			t.Errorf("%s begins with %q, and %+v describes its %d bytes", file, text[:40], got, len(text))
 		}
 		var b bytes.Buffer
 		if _, err := (ExportOptions{To: got.To}).Write(context.Background(), "model", "-", &b); err != nil ||

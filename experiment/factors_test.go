@@ -132,7 +132,7 @@ search: {grid: {scale.factors.*: [0, 0.3, 1, 2]}, folds: 3, strategy: coordinate
 		}
 	}
 	if n := found.Search.Fits; n > p.Fits || n != 3*found.Search.Candidates || last != [2]int{n, n} {
-		t.Errorf("%d fits of %d candidates, planned %d, told last %v", n, found.Search.Candidates, p.Fits, last)
+		t.Errorf("%d fits of %d candidates, planned %d, last progress %v", n, found.Search.Candidates, p.Fits, last)
 	}
 	if len(found.Search.OnGridEdge) > 2 {
 		t.Errorf("factors of 0 are on an edge: %v", found.Search.OnGridEdge)

@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			var errs param.FieldErrors
 			if !errors.As(err, &errs) || len(errs) == 0 || err.Error() == "" {
-				t.Fatalf("an error without faults: %v", err)
+				t.Fatalf("an empty error: %v", err)
 			}
 			return
 		}

@@ -73,7 +73,7 @@ func TestStandardInput(t *testing.T) {
 	defer silent.Close()
 	if _, err := (LoadOptions{Overrides: []Override{set("data.train", "-"), set("logistic.C", "-1")},
 		Input: silent}).Load(ctx, "spec.yaml"); err == nil {
-		t.Error("no fault")
+		t.Error("no error")
 	}
 	draft, err := scaffold.Experiment(ctx, "-", scaffold.Options{Target: "y", Input: strings.NewReader(rows)})
 	if err != nil || !strings.Contains(string(draft), "train: '-'") ||

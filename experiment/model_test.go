@@ -214,7 +214,7 @@ func TestRowsReadOnce(t *testing.T) {
 		o    Options
 	}{
 		"csv":                {text, Options{}},
-		"csv said":           {text, Options{Format: "csv"}},
+		"explicit csv":       {text, Options{Format: "csv"}},
 		"gzip":               {packed.String(), Options{}},
 		"tabs":               {strings.ReplaceAll(text, ",", "\t"), Options{}},
 		"tsv":                {strings.ReplaceAll(text, ",", "\t"), Options{Format: "tsv"}},
@@ -237,11 +237,11 @@ func TestRowsReadOnce(t *testing.T) {
 	}
 	put(t, "tabs.csv", strings.ReplaceAll(text, ",", "\t"))
 	if got := predicted(t, "tabs.csv", Options{Format: "tsv"}); got != want {
-		t.Errorf("the format said: %.200s", got)
+		t.Errorf("explicit format: %.200s", got)
 	}
 	put(t, "rows.xyz", text)
 	if got := predicted(t, "rows.xyz", Options{}); got != want {
-		t.Errorf("a name that tells nothing: %.200s", got)
+		t.Errorf("unknown extension: %.200s", got)
 	}
 	_, err := Predict(context.Background(), "model", "-", io.Discard, Options{Header: &no, Input: strings.NewReader(text)})
 	if err == nil || !strings.HasPrefix(err.Error(), `standard input: missing column "a", "b", "c"; column "x0"`) {

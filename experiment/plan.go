@@ -118,7 +118,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	return p, err
 }
 
-// setSeconds extrapolates the time of the samples to all rows and candidates, and says what the samples do
+// setSeconds extrapolates the time of the samples to all rows and candidates, and reports what the samples do
 // not show. sampled is the work that the candidates of the samples share. The time excludes the report.
 func (p *Plan) setSeconds(spec Spec, sampled []string, overhead float64) {
 	total := func(power, times float64) float64 {
@@ -132,7 +132,7 @@ func (p *Plan) setSeconds(spec Spec, sampled []string, overhead float64) {
 	low, high := power, power
 	rows := p.Samples[len(p.Samples)-1].Rows
 	if !known && rows < p.Rows.Train {
-		low, high = leastPower, mostPower
+		low, high = minPower, maxPower
 		p.Unknown = append(p.Unknown, fmt.Sprintf("the growth of the time: only %d of %d rows could be measured", rows,
 			p.Rows.Train))
 	}

@@ -45,11 +45,11 @@ func TestPlanOfEverySearch(t *testing.T) {
 func TestEnoughSamples(t *testing.T) {
 	samples := []planSample{{250, 3}, {500, 1.5}, {1000, 1.6}}
 	for n, want := range []bool{false, false, false, true} {
-		if got := enoughSamples(samples[:n]); got != want {
+		if got := samplesSuffice(samples[:n]); got != want {
 			t.Errorf("%d samples are enough: %v", n, got)
 		}
 	}
-	if enoughSamples([]planSample{{250, 3}, {500, 0.1}, {1000, 0.2}}) {
+	if samplesSuffice([]planSample{{250, 3}, {500, 0.1}, {1000, 0.2}}) {
 		t.Error("fast samples are enough")
 	}
 }
@@ -78,7 +78,7 @@ func TestExtrapolated(t *testing.T) {
 	}
 }
 
-// The time of a plan is a range where the samples leave it open, and the plan says why.
+// The time of a plan is a range where the samples leave it open, and the plan has the reason.
 func TestSecondsOfAPlan(t *testing.T) {
 	few := []planSample{{250, 2}}
 	grown := []planSample{{250, 9}, {500, 1}, {1000, 2}}

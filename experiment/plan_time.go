@@ -56,16 +56,16 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 		shared = slices.Compact(slices.Sorted(slices.Values(append(shared, together...))))
 		took := time.Since(began)
 		samples = append(samples, planSample{set.Rows(), took.Seconds()})
-		if enoughSamples(samples) || n == all || set.Rows() < n {
+		if samplesSuffice(samples) || n == all || set.Rows() < n {
 			break
 		}
 	}
 	return samples, append([]string{}, shared...), ctxerr.Check(ctx)
 }
 
-// enoughSamples reports whether no larger sample is required. A single slow sample of few rows says
-// nothing about the growth of the time with the rows, and includes costs that do not grow.
-func enoughSamples(samples []planSample) bool {
+// samplesSuffice reports whether no larger sample is required. A single slow sample of few rows does not
+// show the growth of the time with the rows, and includes costs that do not grow.
+func samplesSuffice(samples []planSample) bool {
 	return len(samples) >= minSamples && samples[len(samples)-1].Seconds > sampleEnough.Seconds()
 }
 
@@ -78,8 +78,8 @@ func overhead(spec Spec, parts *dataload.Parts, opening time.Duration) float64 {
 	return passes * opening.Seconds()
 }
 
-// leastPower and mostPower bound the power of the rows by which the time grows.
-const leastPower, mostPower = 0.5, 2.5
+// minPower and maxPower bound the power of the rows by which the time grows.
+const minPower, maxPower = 0.5, 2.5
 
 // growth returns the power of the rows by which the time grows, and whether the samples show it.
 func growth(samples []planSample) (power float64, known bool) {
@@ -93,7 +93,7 @@ func growth(samples []planSample) (power float64, known bool) {
 		x[i], y[i] = math.Log(float64(s.Rows)), math.Log(s.Seconds)
 	}
 	_, power = stat.LinearRegression(x, y, nil, false)
-	return min(max(power, leastPower), mostPower), true
+	return min(max(power, minPower), maxPower), true
 }
 
 // extrapolated returns the time of the last sample for the given number of rows, by a power law.

@@ -23,16 +23,16 @@ func TestPositive(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Positive != want || !strings.Contains(string(text), `"positive": "`+want+`"`) {
-			t.Errorf("the result speaks of %q, want %q:\n%s", r.Positive, want, text)
+			t.Errorf("the positive class of the result is %q, want %q:\n%s", r.Positive, want, text)
 		}
 		f1[want] = r.Train["f1"]
 		e, err := Evaluate(context.Background(), "out/model.bochner", "rows.csv", Options{})
 		if err != nil || e.Positive != want || e.Scores["f1"] != r.Train["f1"] {
-			t.Errorf("evaluate speaks of %q, want %q: %+v %v", e.Positive, want, e.Scores, err)
+			t.Errorf("the positive class of evaluate is %q, want %q: %+v %v", e.Positive, want, e.Scores, err)
 		}
 		m, err := Inspect("out/model.bochner")
 		if err != nil || m.Positive != want {
-			t.Errorf("inspect speaks of %q, want %q: %v", m.Positive, want, err)
+			t.Errorf("the positive class of inspect is %q, want %q: %v", m.Positive, want, err)
 		}
 		table, err := os.ReadFile("out/cv_results.csv")
 		if err != nil {
@@ -40,7 +40,7 @@ func TestPositive(t *testing.T) {
 		}
 		lines := strings.Split(strings.TrimSpace(string(table)), "\n")
 		if !strings.HasSuffix(lines[0], ",positive") || !strings.HasSuffix(lines[1], ","+want) {
-			t.Errorf("the table speaks of another class than %q:\n%s", want, table)
+			t.Errorf("the positive class of the table must be %q:\n%s", want, table)
 		}
 	}
 	if f1["yes"] == f1["no"] {

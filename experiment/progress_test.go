@@ -16,7 +16,7 @@ func TestWatch(t *testing.T) {
 	w := newWatch(func(s SearchProgress) { last = s }, func() time.Time { return clock })
 	w.tick()
 	if last.Of != 0 {
-		t.Error("it speaks before there is anything to say")
+		t.Error("progress before the first fit")
 	}
 	w.see(gridsearch.Progress{Done: 0, Total: 100, Candidate: -1, Best: math.NaN()})
 	if last.Left >= 0 || !math.IsNaN(last.Best) || last.Rate != 0 {
@@ -37,7 +37,7 @@ func TestWatch(t *testing.T) {
 	clock = clock.Add(time.Hour)
 	w.tick()
 	if last.Elapsed > 2*time.Minute {
-		t.Error("it goes on when the search is over")
+		t.Error("the clock runs after the end of the search")
 	}
 }
 
@@ -48,7 +48,7 @@ func TestWatchResumed(t *testing.T) {
 	w := newWatch(func(s SearchProgress) { last = s }, func() time.Time { return clock })
 	w.see(gridsearch.Progress{Done: 80, Total: 100, Scored: 16})
 	if last.Left >= 0 {
-		t.Errorf("nothing tells, and output %v", last.Left)
+		t.Errorf("unknown speed, but output %v", last.Left)
 	}
 	clock = clock.Add(2 * time.Second)
 	w.see(gridsearch.Progress{Done: 90, Total: 100, Scored: 18})

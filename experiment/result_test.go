@@ -26,9 +26,9 @@ func TestVersionIn(t *testing.T) {
 		"the command, without git": {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "(devel)"}}, "devel"},
 		"the command, in a checkout": {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "(devel)"},
 			Settings: revision}, "devel-0123456789ab"},
-		"a module beside it": {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed"},
+		"another module of it": {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed"},
 			Deps: dependency(&debug.Module{Path: "../.."}), Settings: revision}, "devel-0123456789ab"},
-		"a module beside it, without git": {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed"},
+		"another module of it, without git": {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed"},
 			Deps: dependency(&debug.Module{Path: "../..", Version: "(devel)"})}, "devel"},
 		"a program with a release": {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"},
 			Deps: dependency(nil), Settings: revision}, "v0.0.0"},
@@ -103,7 +103,7 @@ func TestResultsOfHugeTargets(t *testing.T) {
 				t.Errorf("%s: %s is %v in the file, want %v", name, metric, got, v)
 			}
 		}
-		if _, err := Report("out"); err != nil {
+		if _, err := (Options{}).Report(context.Background(), "out"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

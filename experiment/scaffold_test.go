@@ -231,7 +231,7 @@ var drafts = []struct {
 		not:   []string{"# !"},
 	},
 	{
-		name: "dates of which nobody knows",
+		name: "dates of unknown notation",
 		text: rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d/%d/2024,%d.5", 1+i%12, 1+i*7%12, i) }),
 		lines: []string{"    # ! Column when: 1/1/2024 is ambiguous: the day or the month may be first; order is dmy or mdy.",
 			"    when: {order: mdy, parts: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos]}"},
@@ -378,7 +378,7 @@ func TestDrafts(t *testing.T) {
 				}
 			}
 			if !strings.Contains(strings.Join(remarks, "\n"), c.remark) {
-				t.Errorf("told is %q", remarks)
+				t.Errorf("remarks %q", remarks)
 			}
 			var o []Override
 			if strings.Contains(string(text), "rff") {
@@ -414,7 +414,7 @@ func TestDraftsOfSeveralTargets(t *testing.T) {
 	for _, c := range []struct {
 		name, target, task string
 		lines              []string
-		remark, fault      string
+		remark, err        string
 	}{
 		{name: "numbers", target: "up,down", lines: []string{`  target: ["up","down"]`, "  task: regression"}},
 		{name: "labels", target: "high,low", lines: []string{`  target: ["high","low"]`, "  task: multilabel",
@@ -424,10 +424,10 @@ func TestDraftsOfSeveralTargets(t *testing.T) {
 			"  labels: {delimiter: ;} # 3 labels; an empty list has none", "  task: multilabel"}},
 		{name: "lists as classes", target: "tags", lines: []string{"  missing_target: drop # 20 of 120 rows have no value of it"},
 			remark: "lists of labels, such as green;blue, and each list is taken for a class; bochner init --task multilabel"},
-		{name: "no lists", target: "up", task: "multilabel", fault: "must have lists such as red;green"},
-		{name: "classes", target: "up,tags", fault: "several targets must be numbers, or labels of two values each"},
-		{name: "unknown", target: "up,over", fault: `no column "up,over"`},
-		{name: "clusters", target: "up,down", task: "clustering", fault: "at most one target, got up, down"},
+		{name: "no lists", target: "up", task: "multilabel", err: "must have lists such as red;green"},
+		{name: "classes", target: "up,tags", err: "several targets must be numbers, or labels of two values each"},
+		{name: "unknown", target: "up,over", err: `no column "up,over"`},
+		{name: "clusters", target: "up,down", task: "clustering", err: "at most one target, got up, down"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -435,9 +435,9 @@ func TestDraftsOfSeveralTargets(t *testing.T) {
 			var remarks []string
 			draft, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{Target: c.target, Task: c.task,
 				Remark: func(text string) { remarks = append(remarks, text) }})
-			if c.fault != "" {
-				if err == nil || !strings.Contains(err.Error(), c.fault) {
-					t.Errorf("error %v, want one with %q", err, c.fault)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("error %v, want one with %q", err, c.err)
 				}
 				return
 			}
@@ -631,7 +631,7 @@ func numbered(header string) string {
 	return b.String()
 }
 
-// TestDraftOfIntegerLabels checks that the draft for an svmlight file with many integer labels says that they
+// TestDraftOfIntegerLabels checks that the draft for an svmlight file with many integer labels notes that they
 // are taken as numbers.
 func TestDraftOfIntegerLabels(t *testing.T) {
 	t.Chdir(t.TempDir())

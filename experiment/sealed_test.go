@@ -198,7 +198,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"hinges":    {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
 		"fallen":    {pipeline.Steps(bins).Then(averaged), amounts},
 		"trained":   {pipeline.Steps().Then(trained), several},
-		"told":      {pipeline.Steps().Then(trained), numbers},
+		"trained 2": {pipeline.Steps().Then(trained), numbers},
 		"sure":      {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
 		"kernels":   {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
 		"split":     {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
@@ -597,7 +597,7 @@ func TestSealedModels(t *testing.T) {
 			t.Errorf("%s does not load", name)
 		}
 		if !readSealed(t, seal(t, unpack(t, file)), dir) {
-			t.Errorf("%s does not load when it is sealed anew", name)
+			t.Errorf("%s does not load when it is sealed again", name)
 		}
 		got, err := Inspect(filepath.Join(dir, "model"))
 		if err != nil {

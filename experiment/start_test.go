@@ -60,7 +60,7 @@ func TestRunStarts(t *testing.T) {
 		page, err := os.ReadFile(name + "/report.html")
 		if err != nil || !strings.Contains(string(page), "The search started from the candidates of earlier.") ||
 			!strings.Contains(string(page), " of 70 candidates on 3 folds") {
-			t.Errorf("%s: the report does not say where the search started, %v", name, err)
+			t.Errorf("%s: the report must name the start of the search, %v", name, err)
 		}
 		if err := startedRun(t, "earlier", false, overrides...); err != nil {
 			t.Errorf("%s: again: %v", name, err)

@@ -193,7 +193,7 @@ func TestOddColumns(t *testing.T) {
 	b, _ := Permutation(context.Background(), f, data, Options{Seed: 1})
 	c, _ := Permutation(context.Background(), f, data, Options{Seed: 2})
 	if !reflect.DeepEqual(a, b) || reflect.DeepEqual(a, c) {
-		t.Error("the seed does not tell")
+		t.Error("the seed has no effect")
 	}
 	if last := a.Inputs[2]; last.Column != 1 || last.Mean != 0 || last.Std != 0 || last.Name != "x1" {
 		t.Errorf("a column of one value: %+v", last)

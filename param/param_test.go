@@ -253,7 +253,7 @@ func TestWithErrors(t *testing.T) {
 	}
 	_, err := With(newRack(), Setting{"a.gamma", -1.0}, Setting{"title", "ok"}, Setting{"b.on", 1})
 	if errs, ok := err.(FieldErrors); !ok || len(errs) != 2 {
-		t.Errorf("two faults were to be told: %v", err)
+		t.Errorf("must have two errors: %v", err)
 	}
 	_, err = With(struct{}{}, Setting{"x", 1})
 	if err == nil || err.Error() != "x: no such parameter" {
@@ -280,7 +280,7 @@ func TestCheck(t *testing.T) {
 		"a.scale: must be a number > 0, or auto, got 0",
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
-		t.Errorf("faults\n%v\nwant\n%s", err, strings.Join(want, "\n"))
+		t.Errorf("errors\n%v\nwant\n%s", err, strings.Join(want, "\n"))
 	}
 	one := newDial()
 	one.Width = 1
@@ -364,7 +364,7 @@ func TestFaultReads(t *testing.T) {
 	}
 	var none FieldErrors
 	if none.Err() != nil {
-		t.Error("no faults are an error")
+		t.Error("an empty list is an error")
 	}
 }
 
@@ -404,7 +404,7 @@ func TestErrorsUnwrap(t *testing.T) {
 	cause := errors.New("the cause")
 	var err error = FieldErrors{{Problem: "another"}, {Path: "a", Problem: "a problem", Err: cause}}
 	if !errors.Is(err, cause) || errors.Is(FieldErrors{{Problem: cause.Error()}}, cause) {
-		t.Error("the cause of a fault is not found")
+		t.Error("the cause of an error is not found")
 	}
 }
 

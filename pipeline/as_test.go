@@ -101,7 +101,7 @@ func TestAsOfInterfacesOfOthers(t *testing.T) {
 		t.Error("coefficients are not found")
 	}
 	if estimator.OutputsOf(shifted{fitted}).Has != estimator.OutputValues {
-		t.Error("a wrapper that says nothing has the outputs of the model within, which takes other rows")
+		t.Error("a wrapper without outputs has those of the inner model, which has other rows")
 	}
 	defer func() {
 		if recover() == nil {

@@ -71,7 +71,7 @@ func BenchmarkSweep(b *testing.B) {
 			}
 		}
 	})
-	b.Run("one by one", func(b *testing.B) {
+	b.Run("separately", func(b *testing.B) {
 		for b.Loop() {
 			for _, fold := range folds {
 				train, test := data.Select(fold.Train), data.Select(fold.Test)

@@ -341,7 +341,7 @@ func TestPipelineForwards(t *testing.T) {
 		one, err2 := estimator.Predict(ctx, f, data.X, estimator.Request{})
 		if err != nil || err2 != nil || !slices.Equal(all.Values, one.Values) || (all.Scores == nil) != (one.Scores == nil) ||
 			(all.Probabilities == nil) != (one.Probabilities == nil) || (all.Targets == nil) != (one.Targets == nil) {
-			t.Errorf("%T: all at once is not one by one (%v, %v)", c.e, err, err2)
+			t.Errorf("%T: PredictFull differs from Predict (%v, %v)", c.e, err, err2)
 		}
 		if classes := estimator.OutputsOf(f).Classes; got.classifies && !slices.Equal(classes, []string{"no", "yes"}) {
 			t.Errorf("%T: classes %v", c.e, classes)
@@ -432,7 +432,7 @@ func TestChangedSource(t *testing.T) {
 		src := &growing{Source: people(2500, 12).Source(), next: people(2500+grown, 12).Source()}
 		_, err := p.FitSource(ctx, src)
 		if err == nil || !strings.HasSuffix(err.Error(), "the data changed while they were being read") {
-			t.Errorf("%d rows more on the second reading: %v", grown, err)
+			t.Errorf("%d rows more in the second pass: %v", grown, err)
 		}
 	}
 	other := &growing{Source: cut{people(2500, 12), 1000}, next: cut{people(2500, 13), 800}}

@@ -115,7 +115,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(output(t, loaded(t, again), c.data), output(t, got, c.data)) {
-				t.Error("from a file it goes on otherwise")
+				t.Error("a loaded model continues differently")
 			}
 		})
 	}

@@ -17,7 +17,7 @@ func TestCostAddsUp(t *testing.T) {
 	chain := pipeline.NewChain(mirror{}, wide).Cost(datasets.Shape{Rows: 1000, Cols: 8})
 	if own := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}); chain.OutputWidth != 64 || chain.Flops != own.Flops ||
 		chain.Bytes != own.Bytes {
-		t.Errorf("a chain costs %+v, its one dear step %+v", chain, own)
+		t.Errorf("a chain costs %+v, its expensive step %+v", chain, own)
 	}
 	union := pipeline.NewUnion(wide, narrow).Cost(datasets.Shape{Rows: 1000, Cols: 8})
 	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + narrow.Cost(datasets.Shape{Rows: 1000,

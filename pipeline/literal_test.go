@@ -66,7 +66,7 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 			}
 		}
 		if err != nil && strings.Count(err.Error(), "NewRFF") > 1 {
-			t.Errorf("said again and again: %v", err)
+			t.Errorf("repeated: %v", err)
 		}
 	}
 	// A value that was chosen, not left out, is no matter of the constructor.

@@ -97,11 +97,11 @@ func TestOriginsReachBinning(t *testing.T) {
 			for _, columns := range seen {
 				whole = whole || reflect.DeepEqual(columns, []int{3, 4, 5})
 				if len(columns) != 1 && !reflect.DeepEqual(columns, []int{3, 4, 5}) || len(columns) == 1 && columns[0] > 2 {
-					t.Fatalf("%s, %s: a grid looks at the columns %v, want one of 0 to 2, or 3 to 5 together", name, way, columns)
+					t.Fatalf("%s, %s: a grid uses the columns %v, want one of 0 to 2, or 3 to 5 together", name, way, columns)
 				}
 			}
 			if !whole {
-				t.Errorf("%s, %s: %d grids, none looks at colour", name, way, len(seen))
+				t.Errorf("%s, %s: %d grids, none uses colour", name, way, len(seen))
 			}
 		}
 	}

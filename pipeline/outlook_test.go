@@ -53,7 +53,7 @@ func TestCheckKinds(t *testing.T) {
 		case c.path == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case c.path != "" && (!errors.As(err, &problem) || problem.Path != c.path):
-			t.Errorf("%s: %v, want a fault of %s", name, err, c.path)
+			t.Errorf("%s: %v, want an error of %s", name, err, c.path)
 		}
 	}
 	if err := pipeline.Steps(transformer.NewRFF()).Then(estimator.NewRidge()).CheckKinds(datasets.Schema{}); err != nil {

@@ -429,7 +429,7 @@ func (c *chainSums) finish(ctx context.Context) (*finishedChain, error) {
 func (c *chainSums) State(s *model.State) {
 	fitted := len(c.fits)
 	s.Int("fitted", &fitted)
-	s.Require(fitted >= 0 && fitted <= len(c.steps), "there are not so many steps")
+	s.Require(fitted >= 0 && fitted <= len(c.steps), "too many fitted steps")
 	stateOfRow(s.Child("sample"), &c.sample)
 	if s.Err() != nil {
 		return

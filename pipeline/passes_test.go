@@ -34,7 +34,7 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 		"single":  {single, amounts(people(5000, 1))},
 		"many passes": {pipeline.Steps(transformer.NewRobust(), transformer.NewQuantile(),
 			whitened).Then(estimator.NewRidge()), numbers(300, 2)},
-		"side by side":   {pipeline.Steps(side, transformer.NewStandardize()).Then(estimator.NewRidge()), numbers(300, 2)},
+		"union":          {pipeline.Steps(side, transformer.NewStandardize()).Then(estimator.NewRidge()), numbers(300, 2)},
 		"nothing before": {pipeline.Steps().Then(estimator.NewRidge()), numbers(300, 2)},
 		"origins":        {pipeline.Steps(encoder(), few).Then(estimator.NewRidge()), amounts(people(300, 4))},
 		"classes":        {pipeline.Steps(encoder()).Then(estimator.NewRidgeClassifier()), people(3000, 3)},
@@ -58,7 +58,7 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(a.Values, b.Values) || a.Scores != nil && !mat.Equal(a.Scores, b.Scores) {
-				t.Error("by passes it says something else")
+				t.Error("a fit by passes has other predictions")
 			}
 		})
 	}

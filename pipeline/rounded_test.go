@@ -88,7 +88,7 @@ func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
 				t.Fatalf("%T: coefficient %d is %v, on the features themselves %v", model, j, got[j], w)
 			}
 		}
-		for what, memory := range map[string]int64{"the same": 0, "no room": 1 << 20} {
+		for what, memory := range map[string]int64{"the same": 0, "no cache": 1 << 20} {
 			p.Memory = memory
 			again, err := p.Fit(ctx, data)
 			if err != nil {

@@ -128,7 +128,7 @@ func TestSweepDerivesInside(t *testing.T) {
 	ranking := pipeline.Step{Name: "quantile", Fitter: countedQuantile{transformer.NewQuantile(), fits}}
 	impute, standardize, onehot := pipeline.Step{Fitter: transformer.NewImpute()},
 		pipeline.Step{Fitter: transformer.NewStandardize()}, pipeline.Step{Fitter: transformer.NewOneHot()}
-	strs := pipeline.Group{Name: "texts", Select: []string{"categorical"}, Steps: []pipeline.Step{onehot}}
+	strs := pipeline.Group{Name: "categories", Select: []string{"categorical"}, Steps: []pipeline.Step{onehot}}
 	columns := func(steps ...pipeline.Step) pipeline.Step {
 		return pipeline.Step{Name: "columns", Fitter: pipeline.NewColumns(pipeline.Group{Name: "n",
 			Select: []string{"numeric"}, Steps: append([]pipeline.Step{impute}, steps...)}, strs)}

@@ -236,7 +236,7 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			_, err := fitWanted(ctx, base, data, folds, settings, func(i, f int) bool { return want[key{i, f}] },
 				func(i, f int, outcome batch.Outcome) error { got[key{i, f}] = outcome; return nil })
 			if err != nil || len(got) != len(want) {
-				t.Fatalf("%d of %d wanted: %v", len(got), len(want), err)
+				t.Fatalf("%d outcomes, want %d: %v", len(got), len(want), err)
 			}
 			for k := range want {
 				if !reflect.DeepEqual(got[k].Prediction, whole[k].Prediction) {

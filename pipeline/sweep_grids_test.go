@@ -94,7 +94,7 @@ func TestSharedGridsResume(t *testing.T) {
 	count := 0
 	_, err := fitWanted(ctx, base, data, folds, settings, expected, func(i, f int, outcome batch.Outcome) error {
 		if !expected(i, f) {
-			t.Errorf("setting %d on fold %d is not wanted", i, f)
+			t.Errorf("setting %d on fold %d is not requested", i, f)
 		}
 		count++
 		if !slices.Equal(outcome.Values, want[key{i, f}].Values) {

@@ -93,6 +93,6 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 		check(err)
 	}
 	if reported == 0 {
-		t.Error("nothing was said")
+		t.Error("no report")
 	}
 }

@@ -90,6 +90,6 @@ func TestPlanOfRecomputedFeatures(t *testing.T) {
 	}
 	p.Memory = 64 << 30
 	if roomy := p.Cost(shape); roomy.Flops > cost.Flops-9*once.Flops {
-		t.Errorf("with room %+v, without %+v", roomy, cost)
+		t.Errorf("with cache %+v, without %+v", roomy, cost)
 	}
 }

@@ -82,7 +82,7 @@ func TestTLS(t *testing.T) {
 	certify(t, dir, "second")
 	until(t, func() bool { return name() == "second" })
 	if _, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
-		t.Error("TLS 1.1 is spoken")
+		t.Error("TLS 1.1 is accepted")
 	}
 	plain, err := http.Get("http://" + addr + "/v2/health/live")
 	if err == nil {
@@ -140,7 +140,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		open = append(open, c)
 	}
 	if !get(open[0], 20*time.Second) || !get(open[1], 20*time.Second) || get(open[2], 50*time.Millisecond) {
-		t.Error("wanted answers to two of three connections")
+		t.Error("two of three connections must have replies")
 	}
 	open[0].Close()
 	until(t, func() bool {

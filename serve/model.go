@@ -38,7 +38,7 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 	if p == nil {
 		return nil, fmt.Errorf("serve: predictor must be a fitted pipeline, got %T", file.Predictor)
 	}
-	data, err := decodeReading(file.Reading)
+	data, err := decodeRowFormat(file.Reading)
 	if err != nil {
 		return nil, fmt.Errorf("serve: cannot decode the data section of model %s: %w", name, err)
 	}

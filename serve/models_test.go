@@ -63,7 +63,7 @@ func TestNamesAndVersions(t *testing.T) {
 	s := opened(t, flat, "other="+flat, folder+"/")
 	if predictFlat(t, s, "flat") != predictFlat(t, s, "other") ||
 		predictFlat(t, s, "flat") != predictFlat(t, s, "houses/versions/beta") {
-		t.Error("one model says two things")
+		t.Error("one model has two predictions")
 	}
 	if predictFlat(t, s, "houses") != predictFlat(t, s, "houses/versions/10") ||
 		predictFlat(t, s, "houses") == predictFlat(t, s, "houses/versions/9") {
@@ -165,7 +165,7 @@ func TestReload(t *testing.T) {
 		}
 		if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got,
 			`bochner_model_file_good{model="flat",version="1"} 0`) {
-			t.Error("the metrics do not tell of a damaged file")
+			t.Error("the metrics must report a damaged file")
 		}
 	}
 	if err := os.Remove(path); err != nil {
@@ -184,12 +184,12 @@ func TestReload(t *testing.T) {
 	if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got,
 		`bochner_model_file_good{model="flat",version="1"} 1`) || !strings.Contains(got,
 		`bochner_model_loads_total{model="flat",version="1",result="loaded"} 2`) {
-		t.Error("the metrics do not tell of the new model")
+		t.Error("the metrics must report the new model")
 	}
 	close(stop)
 	asked.Wait()
 	if answers.Load() == 0 {
-		t.Error("nobody asked meanwhile")
+		t.Error("no request during the change")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestVersionsComeAndGo(t *testing.T) {
 		t.Errorf("a version that is gone: %d %s", got.code, got.body)
 	}
 	if got := ask(s, "GET", "/metrics", "").body; strings.Contains(got, `model="m",version="1"`) {
-		t.Error("the metrics tell of a version that is gone")
+		t.Error("the metrics report a removed version")
 	}
 	if err := os.Remove(filepath.Join(dir, "2.bochner")); err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// reading is the part of the data section of an experiment file that also applies to rows of requests.
-type reading struct{ reader.Files }
+// rowFormat is the part of the data section of an experiment file that also applies to rows of requests.
+type rowFormat struct{ reader.Files }
 
 // Params declares the keys of that part.
-func (r *reading) Params(l *param.List) {
+func (r *rowFormat) Params(l *param.List) {
 	l.Child("csv", &r.CSV)
 	l.Value(&r.Target, "target", "predicted columns")
 	l.Value(&r.Dates, "dates", "columns of dates")
@@ -21,9 +21,9 @@ func (r *reading) Params(l *param.List) {
 	l.Names(&r.Drop, "drop", "columns that are no inputs")
 }
 
-// decodeReading decodes the reading options of a model file; "" has the defaults.
-func decodeReading(text string) (r reading, err error) {
-	r = reading{reader.NewFiles()}
+// decodeRowFormat decodes the reading options of a model file; "" has the defaults.
+func decodeRowFormat(text string) (r rowFormat, err error) {
+	r = rowFormat{reader.NewFiles()}
 	given, err := yamlnode.Mapping(text)
 	if err != nil {
 		return r, err
@@ -45,5 +45,5 @@ func decodeReading(text string) (r reading, err error) {
 	if err != nil {
 		return r, err
 	}
-	return set.(reading), nil
+	return set.(rowFormat), nil
 }

@@ -26,7 +26,7 @@ data: {train: rows.csv, target: y, task: regression}
 pipeline:
   - columns:
       - {name: numbers, select: numeric, steps: [standardize]}
-      - {name: texts, select: categorical, steps: [onehot]}
+      - {name: categories, select: categorical, steps: [onehot]}
   - pca: {components: 4}
   - rff: {features: 60, gamma: 0.3}
   - ridge: {alpha: 0.1}
@@ -130,7 +130,7 @@ data: {train: rows.csv, target: y, task: regression}
 pipeline:
   - columns:
       - {name: numbers, select: numeric, steps: [standardize]}
-      - {name: texts, select: categorical, steps: [onehot]}
+      - {name: categories, select: categorical, steps: [onehot]}
   - rff: {features: 40}
   - ridge
 search:
@@ -221,7 +221,7 @@ func TestCheck(t *testing.T) {
 	j := rows(t)
 	for want, wrong := range map[string]func(j *Job){
 		"0 shards":              func(j *Job) { j.Shards = 0 },
-		"Passes must be ≥ 2":              func(j *Job) { j.Passes = 1 },
+		"Passes must be ≥ 2":    func(j *Job) { j.Passes = 1 },
 		"no store":              func(j *Job) { j.Store = "" },
 		"rff.gama":              func(j *Job) { j.Set = []string{"rff.gama=1"} },
 		"pipeline: missing":     func(j *Job) { j.Spec = "data: {train: rows.csv}\n" },

@@ -92,10 +92,10 @@ func command(ctx context.Context) error {
 func (o options) check(args int) error {
 	var errs []error
 	if o.data == "" {
-		errs = append(errs, errors.New("wanted -data, the folder of the data files"))
+		errs = append(errs, errors.New("-data, the directory of the data files, is required"))
 	}
 	if args > 0 {
-		errs = append(errs, errors.New("wanted options only"))
+		errs = append(errs, errors.New("unexpected arguments"))
 	}
 	for _, name := range o.only {
 		if !slices.ContainsFunc(comparisons, func(c comparison) bool { return c.name == name }) {

@@ -82,7 +82,7 @@ func (s Expectile) Start(ctx context.Context, schema datasets.Schema, cols int) 
 	case len(schema.Columns) != 0 && len(schema.Columns) != cols:
 		err = fmt.Errorf("the schema names %d columns, the rows have %d", len(schema.Columns), cols)
 	case len(schema.Classes()) > 0 || len(schema.Targets) > 1:
-		err = errors.New("wanted one target, of numbers")
+		err = errors.New("must be one numeric target")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("expectile: %w", err)
@@ -167,7 +167,7 @@ func (q *squares) add(x []float64, y, weight float64) {
 func (q *squares) Merge(ctx context.Context, other pass.Sums) error {
 	o := other.(*squares)
 	if q.turn != o.turn || !slices.Equal(q.before, o.before) {
-		return errors.New("expectile: the passes go on from two models")
+		return errors.New("expectile: the passes continue different models")
 	}
 	floats.Add(q.gram, o.gram)
 	floats.Add(q.moment, o.moment)
@@ -256,7 +256,7 @@ func (q *squares) finish(ctx context.Context) (*FittedExpectile, error) {
 // State serializes the sums.
 func (q *squares) State(s *model.State) {
 	s.Int("turn", &q.turn)
-	s.Require(q.turn >= 1 && q.turn <= q.spec.MaxIter, "there are not so many passes")
+	s.Require(q.turn >= 1 && q.turn <= q.spec.MaxIter, "too many passes")
 	m := q.d + 1
 	if s.Err() == nil && q.turn > 1 {
 		if q.before == nil {

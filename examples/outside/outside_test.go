@@ -360,8 +360,8 @@ func TestSearchShares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wanted := model == "ridge"; slices.Contains(result.Shared, "projection") != wanted ||
-			slices.Contains(result.Shared, "alpha") != wanted {
+		if want := model == "ridge"; slices.Contains(result.Shared, "projection") != want ||
+			slices.Contains(result.Shared, "alpha") != want {
 			t.Errorf("%s: shared %v", model, result.Shared)
 		}
 		folds, err := search.Splitter.Split(data)

@@ -228,7 +228,7 @@ func (f *FittedPolynomial) State(s *model.State) {
 		return
 	}
 	_, wide := f.signs.Dims()
-	s.Require(wide == len(f.shift) && wide%f.degree == 0, "the signs are not so many as their shifts")
+	s.Require(wide == len(f.shift) && wide%f.degree == 0, "the numbers of signs and shifts differ")
 	one := func(v float64) bool { return v != 1 && v != -1 }
 	s.Require(!slices.ContainsFunc(f.signs.RawMatrix().Data, one) && !slices.ContainsFunc(f.shift, one),
 		"a sign is not 1 or -1")

@@ -73,7 +73,7 @@ func (s ClassMeans) fit(ctx context.Context, data datasets.Set) (*FittedClassMea
 		f.weight[class] += w
 	}
 	if class := slices.Index(f.weight, floats.Sum(f.weight)); class >= 0 {
-		return nil, fmt.Errorf("one class only, %q; there is nothing to tell apart", classes[class])
+		return nil, fmt.Errorf("at least two classes are required, got only %q", classes[class])
 	}
 	floats.Scale(s.Shrink/floats.Sum(f.weight), all)
 	for class, w := range f.weight {

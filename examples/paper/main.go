@@ -48,7 +48,7 @@ func command(ctx context.Context) error {
 		return fmt.Errorf("-only %s: %w", t.only, err)
 	}
 	if t.seeds < 1 || flag.NArg() > 0 {
-		return errors.New("wanted -seeds of 1 or more, and no other arguments")
+		return errors.New("-seeds must be ≥ 1, and there are no other arguments")
 	}
 	if err := t.memo.open(*log); err != nil {
 		return err

@@ -24,7 +24,7 @@ func images(folder, pixels, digits string) (datasets.Set, error) {
 		return datasets.Set{}, err
 	}
 	if len(count) != 1 || len(shape) < 2 || shape[0] != count[0] || count[0] == 0 {
-		return datasets.Set{}, fmt.Errorf("%s is of shape %v and %s of %v: wanted a digit for each image", pixels, shape,
+		return datasets.Set{}, fmt.Errorf("%s is of shape %v and %s of %v: must have a digit for each image", pixels, shape,
 			digits, count)
 	}
 	X := make([]float64, len(values))

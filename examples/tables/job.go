@@ -108,23 +108,23 @@ func newJob(o options, s set, train, test datasets.Set, split int, folder string
 // predictions reads a column of a file, a row for each test row in their order: the prediction, or the probability or
 // score of the positive class where the metric ranks by it.
 func (j job) predictions(ctx context.Context, path string) ([]float64, error) {
-	wanted, read := []string{"prediction"}, j.value
+	names, read := []string{"prediction"}, j.value
 	if j.Score == "roc_auc" {
-		wanted = []string{"probability_" + j.Positive, "decision_" + j.Positive, "decision"}
+		names = []string{"probability_" + j.Positive, "decision_" + j.Positive, "decision"}
 		read = func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 	}
 	at := -1
 	var out []float64
 	err := csv.Options{}.Scan(ctx, path, func(line int, fields [][]byte) error {
 		if at < 0 {
-			at = slices.IndexFunc(fields, func(name []byte) bool { return slices.Contains(wanted, string(name)) })
+			at = slices.IndexFunc(fields, func(name []byte) bool { return slices.Contains(names, string(name)) })
 			if at < 0 {
-				return fmt.Errorf("%s is missing the column %s", path, wanted[0])
+				return fmt.Errorf("%s is missing the column %s", path, names[0])
 			}
 			return nil
 		}
 		if at >= len(fields) {
-			return fmt.Errorf("%s:%d has no %s", path, line, wanted[0])
+			return fmt.Errorf("%s:%d has no %s", path, line, names[0])
 		}
 		value, err := read(string(fields[at]))
 		if err != nil {

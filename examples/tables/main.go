@@ -108,7 +108,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.data, "data", "", "folder of the data files")
 	sets := f.String("sets", "all", "comma-separated: "+strings.Join(setNames(), ", "))
 	peers := f.String("peers", "all", "comma-separated, or none: "+strings.Join(peerNames(), ", "))
-	again := f.String("again", "", "methods to measure anew")
+	again := f.String("again", "", "methods to measure again")
 	f.Float64Var(&o.minutes, "minutes", 1, "time for each search: ours and LightGBM's")
 	f.IntVar(&o.seeds, "seeds", 5, "splits of sets of fewer than 2,000 rows; others have one")
 	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads of every method")
@@ -153,7 +153,7 @@ func (o options) errs(args int) []error {
 	known("-peers", o.peers, peerNames())
 	known("-again", o.again, append([]string{oursName}, peerNames()...))
 	if args > 0 {
-		wrong("wanted no arguments but flags, got %d", args)
+		wrong("must have no arguments but flags, got %d", args)
 	}
 	if o.data == "" && !o.page {
 		wrong("-data is missing: the folder of the data files")

@@ -77,7 +77,7 @@ func findMethods(ctx context.Context, o options, scratch string) (found []method
 	}
 	var versions map[string]string
 	if err := json.Unmarshal(out, &versions); err != nil {
-		return nil, nil, fmt.Errorf("%s said %q: %w", script, out, err)
+		return nil, nil, fmt.Errorf("%s returned %q: %w", script, out, err)
 	}
 	found = []method{ours}
 	for _, name := range peerNames() {

@@ -48,7 +48,7 @@ func TestSetsAreRead(t *testing.T) {
 				t.Errorf("rows to test on have another schema: %v, want %v", tests.Schema, train.Schema)
 			}
 			if len(train.Schema.Targets) != 1 || train.Check() != nil || tests.Check() != nil {
-				t.Errorf("targets %v, faults %v, %v", train.Schema.Targets, train.Check(), tests.Check())
+				t.Errorf("targets %v, errors %v, %v", train.Schema.Targets, train.Check(), tests.Check())
 			}
 		})
 	}

@@ -83,7 +83,7 @@ var sets = []set{
 	{name: "concrete", task: datasets.Regression, file: "uci_regression/concrete.txt.gz", inputs: 8},
 	{name: "housing", task: datasets.Regression, file: "uci_regression/bostonHousing.txt.gz", inputs: 13},
 	{name: "yacht", task: datasets.Regression, file: "uci_regression/yacht.txt.gz", inputs: 6},
-	{name: "sums", about: ", 4 of 24 inputs matter, most by themselves", task: datasets.Regression,
+	{name: "sums", about: ", 4 of 24 inputs matter, mostly additively", task: datasets.Regression,
 		draw: func() datasets.Set { return irrelevant(sums) }},
 	{name: "products", about: ", 4 of 24 inputs matter, only together", task: datasets.Regression,
 		draw: func() datasets.Set { return irrelevant(products) }},

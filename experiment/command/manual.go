@@ -23,8 +23,8 @@ type manCommand struct {
 }
 
 func (manCommand) Help() string {
-	return `Writes a page for bochner and one for each of its commands, in the form that man reads. Where man
-looks for them, manpath says.
+	return `Writes a page for bochner and one for each of its commands, in the format of man. The command manpath
+prints the directories that man searches.
 
 Example: bochner man ~/.local/share/man/man1`
 }

@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what commands say now into testdata/messages.txt")
+var update = flag.Bool("update", false, "write the current messages to testdata/messages.txt")
 
 // messageCase is an invalid input and its command. The message is in testdata/messages.txt under
 // the name.
@@ -144,7 +144,7 @@ var configMessages = []messageCase{
 			"logistic}}]\n"),
 	validate("a negative seed", "seed: -1\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
 	validate("a seed in words", "seed: lucky\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
-	validate("several faults at once",
+	validate("several errors at once",
 		"sed: 1\ndata:\n  train: nothing.csv\n  csv: {hedaer: true}\npipeline:\n  - rff: {gamma: 0, features: 0}\n  - "+
 			"logistc\nsearch: {folds: 1, score: acuracy}\n"),
 
@@ -209,10 +209,10 @@ var configMessages = []messageCase{
 	about("a switch in words", "pipeline", "pipeline: [{logistic: {intercept: 'yes'}}]"),
 	about("an estimator of numbers for classes", "pipeline", "pipeline: [standardize, ridge]"),
 
-	about("texts for a map", "pipeline", "pipeline: [{rff: {gamma: 1}}, logistic]"),
-	about("texts in a group", "pipeline", "pipeline: [{columns: [{select: '*', steps: [minmax]}]}, logistic]"),
+	about("strings for a map", "pipeline", "pipeline: [{rff: {gamma: 1}}, logistic]"),
+	about("strings in a group", "pipeline", "pipeline: [{columns: [{select: '*', steps: [minmax]}]}, logistic]"),
 	about("numbers for levels", "pipeline", "pipeline: [onehot, logistic]"),
-	about("a mean of texts", "pipeline", "pipeline: [impute, logistic]"),
+	about("a mean of strings", "pipeline", "pipeline: [impute, logistic]"),
 	about("a group of no columns", "pipeline", "pipeline: [{columns: [{select: d, steps: [standardize]}]}, logistic]"),
 	about("an unknown precision", "precision", "precision: float16"),
 
@@ -267,7 +267,7 @@ var configMessages = []messageCase{
 		"data: {train: rows.csv, target: y, task: classification, group: c}\nsearch: {folds: 3}"),
 	about("leaving one out of a logistic regression", "search", "search: {cv: {kind: loo}}"),
 	about("halving from more rows than there are", "search", "search: {halving: {min_resources: 1000}}"),
-	about("faults of every kind at once", "data",
+	about("errors of every kind at once", "data",
 		"data: {train: gaps.csv, target: y, task: classification, test: stray.csv}\nsearch: {folds: 30, score: r2}"),
 
 	validate("a model for clusters and another task", "data: {train: rows.csv, target: y, task: classification}\n"+
@@ -296,7 +296,7 @@ var configMessages = []messageCase{
 		"search: {score: accuracy}\n"),
 	validate("leaving one row out of clusters", "data: {train: rows.csv, target: y}\n"+numeric("kmeans")+
 		"search: {cv: {kind: loo}}\n"),
-	validate("clusters of texts", "data: {train: rows.csv}\npipeline: [standardize, kmeans]\n"),
+	validate("clusters of strings", "data: {train: rows.csv}\npipeline: [standardize, kmeans]\n"),
 	validate("anomalies searched for without a target", "data: {train: rows.csv, positive: y}\n"+numeric("one_class")+
 		"search: {grid: {one_class.nu: [0.1, 0.2]}}\n"),
 	validate("anomalies of many kinds", "data: {train: rows.csv, target: a}\n"+numeric("one_class")),
@@ -340,10 +340,10 @@ var dataMessages = []messageCase{
 	given("weights of nothing", strings.NewReplacer("0.0", "0", "0.5", "0", "1.0", "0", "1.5", "0", "2.0", "0", "2.5", "0",
 		"3.0", "0", "3.5", "0", "4.0", "0", "4.5", "0", "5.0", "0").Replace(rows(40)), ", weight: b"),
 	given("a group that is missing", with(rows(40), 4, "1,2,,no"), ", group: c"),
-	given("faults in several columns", with(with(with(rows(40), 4, "one,2,red,no"), 6, "1,two,red,no"), 9, "1,2,red,"),
+	given("errors in several columns", with(with(with(rows(40), 4, "one,2,red,no"), 6, "1,two,red,no"), 9, "1,2,red,"),
 		""),
 	given("a class of one row, stratified", with(rows(40), 4, "1,2,red,perhaps"), ", split: {test: 0.5, stratify: true}"),
-	{name: "a test file with faults", args: "validate good.yaml --set data.test=bad.csv", code: failure,
+	{name: "a test file with errors", args: "validate good.yaml --set data.test=bad.csv", code: failure,
 		files: map[string]string{"bad.csv": with(with(with(rows(40), 4, "1,2,red,perhaps"), 6, "1,two,red,no"), 7,
 			"1,,red,no")}},
 	{name: "a test file without the target", args: "validate good.yaml --set data.test=bad.csv", code: failure,
@@ -372,7 +372,7 @@ var dataMessages = []messageCase{
 	data("two columns of one name", "bad.csv", with(rows(40), 1, "a,a,c,y"), ""),
 	data("a quote left open", "bad.csv", with(rows(40), 4, `1,2,"red,no`), ""),
 	data("quantities for classes", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(rows(40)), ""),
-	{name: "texts as numbers", args: "run --quiet plain.yaml", code: failure,
+	{name: "strings as numbers", args: "run --quiet plain.yaml", code: failure,
 		files: map[string]string{"plain.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\noutput: {dir: " +
 			"out}\n"}},
 	data("too few rows to split", "bad.csv", rows(1), ", split: {test: 0.5}"),

@@ -41,7 +41,7 @@ type section struct {
 	Sources   []link // links to result.json
 }
 
-// figure is an SVG with a title. A wide figure spans the page and scrolls; a tall one stands beside two others.
+// figure is an SVG with a title. A wide figure spans the page and scrolls; a tall one spans two rows.
 type figure struct {
 	Title string
 	SVG   template.HTML

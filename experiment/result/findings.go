@@ -70,7 +70,8 @@ type Findings struct {
 	} `json:"shapley,omitzero"`
 	ANOVA *inspection.ANOVA `json:"anova,omitempty"` // variance of the predictions by input and pair of inputs
 
-	Skipped []string `json:"skipped,omitempty"` // omitted diagnostics, with reasons
+	Skipped []string `json:"skipped,omitempty"`  // omitted diagnostics, with reasons
+	LeftOut []string `json:"left_out,omitempty"` // diagnostics that the time limit left out; bochner report computes them
 
 	// LearningCurve has the scores of the model over the number of training rows.
 	LearningCurve struct {

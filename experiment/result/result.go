@@ -162,14 +162,9 @@ type Auto struct {
 	} `json:"inputs,omitempty"`
 	Decided []string `json:"decided"` // decisions about the data
 	// PredictSeconds per row, the bytes of the model file and the costs of the measured candidates, with limits of them.
-	PredictSeconds float64 `json:"predict_seconds,omitempty"`
-	Bytes          float64 `json:"bytes,omitempty"`
-	Costs          []struct {
-		Recipe         string  `json:"recipe"`
-		Mean           float64 `json:"mean"` // score
-		PredictSeconds float64 `json:"predict_seconds"`
-		Bytes          float64 `json:"bytes"`
-	} `json:"costs,omitempty"`
+	PredictSeconds float64    `json:"predict_seconds,omitempty"`
+	Bytes          float64    `json:"bytes,omitempty"`
+	Costs          []AutoCost `json:"costs,omitempty"`
 }
 
 // Uncertainty describes prediction intervals or prediction sets and, where targets are known, their quality.
@@ -181,4 +176,12 @@ type Uncertainty struct {
 	Size     *float64 `json:"size,omitempty"`     // mean number of classes in a set
 	// Pooled are the groups with too few calibration rows for the level, which share their calibration.
 	Pooled []string `json:"pooled_groups,omitempty"`
+}
+
+// AutoCost is the cost of the predictions of a candidate.
+type AutoCost struct {
+	Recipe         string  `json:"recipe"`
+	Mean           float64 `json:"mean"` // score
+	PredictSeconds float64 `json:"predict_seconds"`
+	Bytes          float64 `json:"bytes"`
 }

@@ -65,7 +65,7 @@ data: {train: rows.csv, target: quantity, drop: [class], task: regression}
 pipeline:
   - columns:
       - {name: numbers, select: numeric, steps: [impute, standardize]}
-      - {name: texts, select: categorical, steps: [onehot]}
+      - {name: categories, select: categorical, steps: [onehot]}
   - pca: {components: 4}
   - rff: {features: 40, gamma: 0.3}
   - ridge: {alpha: 0.1}

@@ -63,7 +63,7 @@ func TestKernelsStop(t *testing.T) {
 		}
 		whole := canceltest.After(1 << 40)
 		if err := run(whole); err != nil || whole.Looks() < 2 {
-			t.Errorf("%s looks at its context %d times only (%v)", name, whole.Looks(), err)
+			t.Errorf("%s checks its context %d times only (%v)", name, whole.Looks(), err)
 		}
 	}
 }

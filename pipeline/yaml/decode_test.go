@@ -230,7 +230,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 	_, problems := decode(t, "- rff: {gamma: -1, width: 2}\n- pcaa\n- logistic: {c: 1, tol: no}")
 	if len(problems) != 5 {
-		t.Errorf("five faults were to be told:\n%v", problems)
+		t.Errorf("must have five errors:\n%v", problems)
 	}
 }
 

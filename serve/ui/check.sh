@@ -41,11 +41,11 @@ browse() { # flags, address
 browse --dump-dom "$url/" >models.html
 grep -q 'href="./iris"' models.html || { echo "the list of models is not shown"; exit 1; }
 browse --dump-dom "$url/ui/iris?$row#result" >iris.html
-grep -q '<p class="says">Iris-virginica</p>' iris.html || { echo "the prediction is not shown"; exit 1; }
+grep -q '<p class="prediction">Iris-virginica</p>' iris.html || { echo "the prediction is not shown"; exit 1; }
 grep -q 'Contributions of the inputs to the score of Iris-virginica' iris.html || { echo "what moved it is not shown"; exit 1; }
 for width in 500 1400; do # Chromium's window is not smaller
 	rm -f iris-$width.png
 	browse --screenshot="$work/iris-$width.png" --window-size=$width,1500 "$url/ui/iris?$row" >/dev/null
 	[ "$(wc -c <iris-$width.png)" -gt 20000 ] || { echo "the picture of $width is empty"; exit 1; }
 done
-echo "Chromium shows models, a form, its prediction and what moved it, and complains of nothing"
+echo "Chromium shows models, a form, its prediction and what moved it, and reports no errors"

@@ -302,7 +302,7 @@ func (f *form) finish() {
 			e.Choices = append(e.Choices, choice{e.Value, quoted(e.Value), true})
 		}
 		var ids []string
-		for _, part := range []struct{ text, id string }{{e.Error, "-fault"}, {e.Note, "-note"}, {e.Hint, "-hint"}} {
+		for _, part := range []struct{ text, id string }{{e.Error, "-error"}, {e.Note, "-note"}, {e.Hint, "-hint"}} {
 			if part.text != "" {
 				ids = append(ids, e.ID+part.id)
 			}

@@ -186,7 +186,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 			t.Errorf("%s: the form has %v, want %v", name, got, given)
 		}
 		want := predicted(t, s, name, given)
-		message, all := find(page, ".says")[0].text(), find(page, ".result")[0].text()
+		message, all := find(page, ".prediction")[0].text(), find(page, ".result")[0].text()
 		switch {
 		case want.Class != "":
 			if message != want.Class {
@@ -213,7 +213,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 				near(t, name, parse(t, "<table>"+rendered(row)+"</table>"), "td", want.Targets[fmt.Sprintf("y %d", k)])
 			}
 		default:
-			near(t, name, page, ".says", want.Value)
+			near(t, name, page, ".prediction", want.Value)
 			if want.Lower != nil && !strings.Contains(all, "\u00a0% interval: ") {
 				t.Errorf("%s: no interval in %q", name, all)
 			}

@@ -201,7 +201,7 @@ type recordBatch struct {
 	columns []textColumn
 	strings bool // whether any column has strings only
 	invalid []invalidRow
-	reading sync.Mutex // of part
+	partMu  sync.Mutex // of part
 }
 
 // invalidRow is a row with an error.
@@ -362,8 +362,8 @@ func (b *recordBatch) addSparse(rec *Record) {
 
 // reread stores the numbers of a request as strings too.
 func (b *recordBatch) reread(k int) error {
-	b.reading.Lock()
-	defer b.reading.Unlock()
+	b.partMu.Lock()
+	defer b.partMu.Unlock()
 	col, row := &b.columns[k], 0
 	col.strings, col.codes, col.dictionary = true, col.codes[:0], col.dictionary.cleared()
 	_, err := b.part.Records(b.ctx, 0, func(rec *Record) error {

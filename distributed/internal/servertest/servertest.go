@@ -32,7 +32,7 @@ const (
 func S3(t *testing.T) func(path string) string {
 	program := os.Getenv(S3Server)
 	if program == "" {
-		t.Skipf("no S3 server: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, and say where it is in %s",
+		t.Skipf("no S3 server: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, and set its path in %s",
 			S3Server)
 	}
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func S3(t *testing.T) func(path string) string {
 func GS(t *testing.T) {
 	program := os.Getenv(GSServer)
 	if program == "" {
-		t.Skipf("no server of Google's storage: go install github.com/fsouza/fake-gcs-server@v1.56.1, and say where it is "+
+		t.Skipf("no server of Google's storage: go install github.com/fsouza/fake-gcs-server@v1.56.1, and set its path "+
 			"in %s", GSServer)
 	}
 	address := free(t)

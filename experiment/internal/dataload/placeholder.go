@@ -14,8 +14,8 @@ import (
 // groups if required, or if the source does not declare its number of rows.
 func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.Set, error) {
 	n, d := source.Dims()
-	texts := datasets.Shape{}.WithDocuments(ctx, source).Documents
-	out := datasets.Set{Schema: source.Schema(), X: blank(n, d, texts)}
+	documents := datasets.Shape{}.WithDocuments(ctx, source).Documents
+	out := datasets.Set{Schema: source.Schema(), X: blank(n, d, documents)}
 	if n >= 0 && !want {
 		return out, nil
 	}
@@ -36,7 +36,7 @@ func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.S
 	if len(targets) > 0 {
 		out.Targets = mat.NewDense(n, len(targets)/n, targets)
 	}
-	out.X = blank(n, d, texts)
+	out.X = blank(n, d, documents)
 	return out, err
 }
 
@@ -73,6 +73,6 @@ func SparseOutline(rows, cols, entries int) mat.Matrix {
 }
 
 // blank returns a placeholder for dense rows.
-func blank(rows, cols int, texts *datasets.Documents) mat.Matrix {
-	return rowblock.Placeholder{Rows: rows, Cols: cols, Documents: texts}
+func blank(rows, cols int, documents *datasets.Documents) mat.Matrix {
+	return rowblock.Placeholder{Rows: rows, Cols: cols, Documents: documents}
 }

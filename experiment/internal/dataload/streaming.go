@@ -45,7 +45,7 @@ func Entries(s config.Spec, rows, cols int) (entries int, sparse bool) {
 	return int(min(f.Bytes(s.Data.Train)/text, int64(rows)*int64(cols))), true
 }
 
-// keeps returns the bytes of rows to cache while a file is read for its schema: as many as fit in
+// keeps returns the bytes of rows to cache while a file is read for its schema: up to the limit of
 // memory, if the size of the file permits.
 func keeps(s config.Spec) int64 {
 	if s.Data.Stream == "always" {
@@ -58,7 +58,7 @@ func keeps(s config.Spec) int64 {
 			size += info.Size()
 		}
 	}
-	if size > 2*reader.MaxInMemory { // a number needs about 8 characters, as many as bytes in memory
+	if size > 2*reader.MaxInMemory { // a number needs about 8 characters, and 8 bytes in memory
 		return 0
 	}
 	return reader.MaxInMemory

@@ -92,12 +92,12 @@ func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
 	numbers, categories := pipeline.Group{Select: []string{"numeric"}}, pipeline.Group{Select: []string{"categorical"}}
 	numbers.Steps = pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())
 	categories.Steps = pipeline.Steps(transformer.NewOneHot())
-	texts := pipeline.Group{Select: []string{"text"}, Steps: pipeline.Steps(transformer.NewTFIDF())}
+	documents := pipeline.Group{Select: []string{"text"}, Steps: pipeline.Steps(transformer.NewTFIDF())}
 	var groups []pipeline.Group
 	for _, g := range []struct {
 		kind  datasets.Kind
 		group pipeline.Group
-	}{{datasets.Numeric, numbers}, {datasets.Categorical, categories}, {datasets.Text, texts}} {
+	}{{datasets.Numeric, numbers}, {datasets.Categorical, categories}, {datasets.Text, documents}} {
 		for _, c := range shape.Columns {
 			if c.Kind == g.kind {
 				groups = append(groups, g.group)

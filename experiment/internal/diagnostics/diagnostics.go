@@ -1,7 +1,7 @@
 // Package diagnostics computes diagnostics of predictions with known true values: confusion
 // matrices, ROC and precision-recall curves, calibration, errors, baselines and learning curves.
 //
-//	err := diagnostics.Judged(&out, said, task, schema, number)
+//	err := diagnostics.Judged(&out, predicted, task, schema, number)
 //	simple, err := diagnostics.Baselines(ctx, train, task)
 //	err = diagnostics.Learning(ctx, &out, spec, train, points, judge)
 package diagnostics
@@ -83,7 +83,7 @@ func labels(f *result.Findings, output metrics.Input, names []string) error {
 		return err
 	}
 	addClasses(f, report)
-	for _, k := range mostFrequent(f.PerClass) {
+	for _, k := range byFrequency(f.PerClass) {
 		one := metrics.Input{YTrue: mat.Col(nil, k, output.YTrueTargets), Weights: output.Weights, Classes: 2}
 		if scores := output.Scores; scores != nil && !scores.IsEmpty() {
 			one.Scores = mat.NewDense(len(one.YTrue), 1, mat.Col(nil, k, scores))
@@ -112,11 +112,11 @@ func curved(list []result.Class) []int {
 	if len(list) == 2 {
 		return []int{1}
 	}
-	return mostFrequent(list)
+	return byFrequency(list)
 }
 
-// mostFrequent returns the most frequent classes, in order.
-func mostFrequent(list []result.Class) []int {
+// byFrequency returns the most frequent classes, in order.
+func byFrequency(list []result.Class) []int {
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i

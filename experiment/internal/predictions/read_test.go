@@ -46,7 +46,7 @@ func TestReader(t *testing.T) {
 	}
 	r, _, err = readAll(t, "row,prediction\n0,1\n")
 	if err != nil || r.Truth {
-		t.Errorf("truths are found where there are none: %v", err)
+		t.Errorf("unexpected true values: %v", err)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestFolderLock(t *testing.T) {
 	}
 }
 
-// A publication that fails or is killed halfway leaves no result beside outputs of another run, and
+// A publication that fails or is killed halfway leaves no result among outputs of another run, and
 // the next run completes it.
 func TestFolderPublishesOnce(t *testing.T) {
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestFolderPublishesOnce(t *testing.T) {
 	}
 	f.Close()
 	if _, err := os.Stat(filepath.Join(dir, "result.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a result beside outputs of two runs: %v", err)
+		t.Errorf("a result among outputs of two runs: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "model")); err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func (d *draft) decide(target string) error {
 		if p := &d.columns[i]; p != d.goal.column && !slices.Contains(d.goal.others, p) {
 			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
 			d.dropAmbiguous(&c)
-			if c.use == texts && d.task.Unsupervised() {
+			if c.use == textual && d.task.Unsupervised() {
 				c.use, c.reason = dropped, "text, which would be many columns; tfidf and pca make numbers of it"
 			}
 			if c.format.Name && d.task.Unsupervised() {
@@ -453,7 +453,7 @@ func (d *draft) drops() {
 func (d *draft) kinds() {
 	begun := false
 	for _, c := range d.inputs {
-		if c.use >= dates || c.use != texts && (c.reason == "" || c.declared) {
+		if c.use >= dates || c.use != textual && (c.reason == "" || c.declared) {
 			continue
 		}
 		if !begun {
@@ -468,11 +468,11 @@ func (d *draft) kinds() {
 			kind = fmt.Sprintf("{labels: %s}", config.Flow(c.format.Delimiter))
 		case c.format.Name:
 			kind = "name"
-		case c.use == texts:
+		case c.use == textual:
 			kind = datasets.Text.String()
 		}
 		d.line("    %s %s # %s", config.Key(c.name, "    "), kind, oneLine(c.reason))
-		if d.remark != nil && (c.use == texts || c.format != datasets.Format{}) {
+		if d.remark != nil && (c.use == textual || c.format != datasets.Format{}) {
 			d.remark(fmt.Sprintf("Column %s: %s.", printable(c.name), oneLine(c.reason)))
 		}
 	}
@@ -501,7 +501,7 @@ func (d *draft) dates() {
 }
 
 // Name returns the name of an experiment: that of the first file, or of the directory of a pattern. A name
-// that says nothing about the data follows that of its directory, as in houses-train.
+// without information about the data follows that of its directory, as in houses-train.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
 	if reader.ReadOnce(first) {

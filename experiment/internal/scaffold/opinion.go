@@ -27,7 +27,7 @@ type use int
 const (
 	numeric use = iota
 	categorical
-	texts
+	textual
 	dates
 	grouping // role, not an input
 	dropped
@@ -75,7 +75,7 @@ func (p *profile) judge(notation, minCount int) columnPlan {
 		return v
 	}
 	if v.use == categorical && v.reason == "" && p.textual() {
-		v.use, v.caveat = texts, ""
+		v.use, v.caveat = textual, ""
 		v.reason = fmt.Sprintf("%s distinct values of several words in %d rows", about(p.tally), p.rows)
 		if !p.sharesWords() {
 			v.use, v.reason = dropped, "text whose rows share no words, of which tf-idf makes no features"
@@ -386,7 +386,7 @@ func (p *profile) inferName(v *columnPlan) {
 	}
 	v.reason = fmt.Sprintf("%s distinct values, %s with others: ", about(p.tally), found)
 	if v.use == dropped {
-		v.use, v.reason = texts, v.reason+"as text"
+		v.use, v.reason = textual, v.reason+"as text"
 		return
 	}
 	v.format, v.reason = datasets.Format{Name: true}, v.reason+"as categories and as text"

@@ -26,7 +26,7 @@ func (d *draft) table() (t preprocessing.Table, incomplete []string, variance fl
 			missing += c.strs[word].count
 		}
 		switch c.use {
-		case texts:
+		case textual:
 			t.Text++
 			variance++
 			continue

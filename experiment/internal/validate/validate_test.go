@@ -28,7 +28,7 @@ func TestErrorLocations(t *testing.T) {
 		set := config.Decode("spec.yaml", []byte(head+tail), config.Override{Path: c.path, Value: c.value})
 		for file, d := range map[string]*config.Document{"spec.yaml": written, "--set": set} {
 			if Document(context.Background(), d, true); len(d.Errors) == 0 {
-				t.Errorf("%s of %s: no fault", c.path, file)
+				t.Errorf("%s of %s: no error", c.path, file)
 				continue
 			}
 			if f := d.Errors[0]; f.File != file || f.Path != c.path || (f.Line == 4) != (file == "spec.yaml") {

@@ -413,7 +413,7 @@ func TestFullDisk(t *testing.T) {
 	size := len(sampleFile(t))
 	for buf := 0; buf < size; buf += 97 {
 		if err := archive.Write(&short{buf}, header, a); !errors.Is(err, errFull) {
-			t.Fatalf("with room for %d of %d bytes: error %v", buf, size, err)
+			t.Fatalf("with space for %d of %d bytes: error %v", buf, size, err)
 		}
 	}
 	dir := t.TempDir()

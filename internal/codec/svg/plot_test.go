@@ -74,9 +74,9 @@ func (d drawing) apart(t *testing.T, boxes ...box) {
 }
 
 // TestTextsOfPlotsKeepApart checks that the labels of plots do not overlap and are inside the
-// picture, for all texts and numbers.
+// picture, for all strings and numbers.
 func TestTextsOfPlotsKeepApart(t *testing.T) {
-	long := "a name that is much longer than there is room for, whatever the picture is"
+	long := "a name that is much longer than any picture that contains it, whatever its size"
 	for name, ends := range map[string][2]float64{"shares": {0, 1}, "large": {-3e7, 2e9}, "small": {1e-9, 3e-8},
 		"one value": {5, 5}, "near": {1.0001, 1.0002}} {
 		for _, log := range []bool{false, true} {
@@ -91,7 +91,7 @@ func TestTextsOfPlotsKeepApart(t *testing.T) {
 			t.Run(fmt.Sprint(name, " log ", log), func(t *testing.T) {
 				d.apart(t)
 				if len(d.Circles) != 6 || len(d.Texts) < 8 || d.Label != long {
-					t.Errorf("%d dots, %d texts, said to be %q", len(d.Circles), len(d.Texts), d.Label)
+					t.Errorf("%d dots, %d text elements, label %q", len(d.Circles), len(d.Texts), d.Label)
 				}
 			})
 		}

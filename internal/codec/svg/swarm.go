@@ -50,7 +50,7 @@ func (s Swarm) SVG() string {
 		y := f.top + swarmLine*(float64(k)+0.5)
 		text(&out, f.left-6, y+4, end, plain, truncate(name, 120))
 		points := f.apart(s.Values[k], y)
-		for lo := 0; lo < len(points); lo += samePaths { // in turns, so that no color covers another
+		for lo := 0; lo < len(points); lo += samePaths { // interleaved, so that no color covers another
 			byColor := [len(Colors)][]point{}
 			for i := lo; i < min(lo+samePaths, len(points)); i++ {
 				byColor[s.Colors[k][i]] = append(byColor[s.Colors[k][i]], points[i])

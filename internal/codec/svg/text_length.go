@@ -20,7 +20,7 @@ const plotFont = "font-family:Liberation Sans;"
 
 // FixTextLengths sets the length of every text in a picture to its width in Helvetica, so that the
 // layout does not depend on the font, and allows similar fonts. For viewers that ignore text
-// lengths, it changes the anchor of texts of gonum's plots: legends are anchored at their end,
+// lengths, it changes the anchor of the text of gonum's plots: legends are anchored at their end,
 // numbers at their middle. Texts without a font size have that of the picture.
 func FixTextLengths(picture string) string {
 	whole := 12.0

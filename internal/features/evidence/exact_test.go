@@ -232,7 +232,7 @@ func starts() []Point {
 	return []Point{p.Start(0.5), p.Start(0.5 / 3), p.Start(1)}
 }
 
-// The fit recovers the noise of the rows and is a local maximum; scales learned on features have
+// The fit recovers the noise of the rows and is a local maximum; scales learned by features have
 // less evidence.
 func TestExactLearns(t *testing.T) {
 	ctx := context.Background()

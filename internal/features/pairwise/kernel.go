@@ -159,11 +159,11 @@ func Values[T kern.Float](k *Kernel, scale float64, tile kern.View[T]) {
 func values[T kern.Float](k *Kernel, scale T, row, buffer []T) {
 	switch k.shape {
 	case gaussian, laplacian:
-		kern.ScaleFloor(-scale, leastExponent[T](), row)
+		kern.ScaleFloor(-scale, minExponent[T](), row)
 		kern.Exp(row, row)
 	case exponential:
 		kern.NegSqrt(buffer, scale, row)
-		kern.ScaleFloor(1, leastExponent[T](), buffer)
+		kern.ScaleFloor(1, minExponent[T](), buffer)
 		kern.Exp(row, buffer)
 	case matern15:
 		kern.NegSqrt(buffer, 3*scale, row)
@@ -207,9 +207,9 @@ func power[T kern.Float](v T, degree int) T {
 	return out
 }
 
-// leastExponent bounds the exponents of float32 kernel values from below, at values of about 1e-30,
+// minExponent bounds the exponents of float32 kernel values from below, at values of about 1e-30,
 // which are negligible. Denormal values would make exp and later operations ten times slower.
-func leastExponent[T kern.Float]() T {
+func minExponent[T kern.Float]() T {
 	if unsafe.Sizeof(T(0)) == 8 {
 		return -1000
 	}

@@ -79,15 +79,15 @@ func absolute[T kern.Float](v T) T { return T(math.Abs(float64(v))) }
 
 func square[T kern.Float](v T) T { return v * v }
 
-// fewRows is the number of rows of x below which their columns are listed instead of those of y.
-const fewRows = 8
+// minColumnListRows is the number of rows of x below which their columns are listed instead of those of y.
+const minColumnListRows = 8
 
 // sparsePairs writes x'y or, for L1, ‖x − y‖₁ of all pairs of sparse rows. It adds the terms of common
 // nonzero columns, in ascending order: the sum depends neither on the tile nor on the order of x and y.
 func sparsePairs[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 	l := borrowLists[T]()
 	defer l.release()
-	if x.n < fewRows {
+	if x.n < minColumnListRows {
 		l.set(x, metric)
 		l.own, l.row = absoluteSums(&l.own, &y, metric), resized(&l.row, x.n)
 		for j := range y.n {

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 )
 
-// Requirements declares the columns of a kernel: complete and numeric, as many as there are values of
+// Requirements declares the columns of a kernel: complete and numeric, one for each value of
 // γ, and not negative for chi2. A kernel of columns names columns that there are.
 func Requirements(name kernel.Name, gamma kernel.Gamma) []datasets.Requirement {
 	out := []datasets.Requirement{{Numeric: true}, {NoMissing: true}}

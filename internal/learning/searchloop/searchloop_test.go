@@ -105,9 +105,9 @@ func TestFirstErrorEnds(t *testing.T) {
 		asked := 0
 		err := New(1<<30, estimator.FitBatch).Run(context.Background(), 5, func(i int) (*Proposal, error) {
 			if asked++; i == 1 && panics {
-				panic("told to")
+				panic("requested")
 			} else if i == 1 {
-				return nil, errors.New("told to")
+				return nil, errors.New("requested")
 			}
 			return nil, nil
 		})

@@ -176,7 +176,7 @@ type histogram struct {
 	// that of unknown categories in new rows
 	unknownTraining int
 
-	texts                   int // rows with words
+	textRows                int // rows with words
 	unknown, unknownSquares float64
 }
 

@@ -374,7 +374,7 @@ func (c Column) validate(name string, schema datasets.Column, rows int) error {
 	left := rows
 	for _, n := range c.Counts {
 		if n < 0 || n > left {
-			return wrong("its counts are not those of so many rows")
+			return wrong("its counts exceed the number of rows")
 		}
 		left -= n
 	}

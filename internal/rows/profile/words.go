@@ -80,17 +80,17 @@ func (b *histogram) addText(text string) {
 	})
 	if all > 0 {
 		u := fraction(unknown, all)
-		b.texts, b.unknown, b.unknownSquares = b.texts+1, b.unknown+u, b.unknownSquares+u*u
+		b.textRows, b.unknown, b.unknownSquares = b.textRows+1, b.unknown+u, b.unknownSquares+u*u
 	}
 }
 
 // wordDrift returns the mean fraction of unknown words in a row, and whether it exceeds the expected one by 10 % and by
 // four standard errors.
 func (b *histogram) wordDrift() (unknown float64, significant bool) {
-	if b.texts < minRows {
+	if b.textRows < minRows {
 		return 0, false
 	}
-	n := float64(b.texts)
+	n := float64(b.textRows)
 	unknown = b.unknown / n
 	deviation := math.Sqrt(max(b.unknownSquares/n-unknown*unknown, 0) / n)
 	return unknown, unknown-b.column.Unknown > max(0.1, 4*deviation)

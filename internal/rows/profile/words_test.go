@@ -75,12 +75,12 @@ func TestUnknownWords(t *testing.T) {
 // lists.
 func TestUnknownLabels(t *testing.T) {
 	ctx := context.Background()
-	lists := func(texts ...string) datasets.Set {
-		set, err := datasets.Set{}.WithText("genres", texts)
+	lists := func(values ...string) datasets.Set {
+		set, err := datasets.Set{}.WithText("genres", values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if set, err = set.WithText("title", texts); err != nil {
+		if set, err = set.WithText("title", values); err != nil {
 			t.Fatal(err)
 		}
 		set.Schema.Columns[0].Format = datasets.Format{Delimiter: "|"}

@@ -62,14 +62,14 @@ func (f *Field) Constraint() string {
 // Coding codes rows. It is safe for concurrent use after Index, except for text: requests code their rows by a Coding
 // of their own, from ForRequest.
 type Coding struct {
-	Width   int             // columns
-	Fields  []Field         // columns in order, then dates, then ignored fields
-	Missing map[string]bool // missing-value markers
-	Numeric bool            // all columns are plain numbers
-	schema  datasets.Schema
-	texts   []int             // text columns
-	strings *textrows.Strings // of the rows of a request
-	byName  map[string]int
+	Width    int             // columns
+	Fields   []Field         // columns in order, then dates, then ignored fields
+	Missing  map[string]bool // missing-value markers
+	Numeric  bool            // all columns are plain numbers
+	schema   datasets.Schema
+	textCols []int             // text columns
+	strings  *textrows.Strings // of the rows of a request
+	byName   map[string]int
 }
 
 // New returns the encoding of rows of the given width with a schema. missing are the missing-value
@@ -90,7 +90,7 @@ func New(schema datasets.Schema, width int, missing []string, dates map[string]d
 	for j := range width {
 		column := schema.Column(j)
 		if column.Kind == datasets.Text {
-			c.texts = append(c.texts, j)
+			c.textCols = append(c.textCols, j)
 		}
 		c.Numeric = c.Numeric && column.Kind == datasets.Numeric && column.Format.Unit == ""
 		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Categories,
@@ -108,7 +108,7 @@ func New(schema datasets.Schema, width int, missing []string, dates map[string]d
 
 // ForRequest returns a coding for the rows of one request, which stores their text.
 func (c *Coding) ForRequest() *Coding {
-	if c.texts == nil {
+	if c.textCols == nil {
 		return c
 	}
 	own := *c
@@ -117,14 +117,14 @@ func (c *Coding) ForRequest() *Coding {
 }
 
 // HasText reports whether some columns are text.
-func (c *Coding) HasText() bool { return c.texts != nil }
+func (c *Coding) HasText() bool { return c.textCols != nil }
 
 // Rows returns n coded rows as a matrix.
 func (c *Coding) Rows(x []float64, n int) mat.Matrix {
 	if n == 0 {
 		return &mat.Dense{}
 	}
-	return textrows.Wrap(mat.NewDense(n, c.Width, x), c.texts, c.strings)
+	return textrows.Wrap(mat.NewDense(n, c.Width, x), c.textCols, c.strings)
 }
 
 // add adds a field. One whose name is empty or taken is added only if it is a column.

@@ -198,10 +198,10 @@ row 1, column name: no value; a missing one is nil (and in 1 more row)
 row 2, column size: must be a number, got "0x1p4"
 row 3, column size: must be a number, got "inf"`
 	if err == nil || err.Error() != want {
-		t.Errorf("faults:\n%v\nwanted:\n%s", err, want)
+		t.Errorf("errors:\n%v\nwant:\n%s", err, want)
 	}
 	if set.X != nil {
-		t.Error("there are rows in spite of faults")
+		t.Error("there are rows in spite of errors")
 	}
 	var at *datasets.RowError
 	if !errors.As(err, &at) || at.Row != 0 || at.Column != "code" {
@@ -213,7 +213,7 @@ row 3, column size: must be a number, got "inf"`
 	}
 	if _, err = encode(s, many); err == nil || strings.Count(err.Error(), "\n") != 20 ||
 		!strings.HasSuffix(err.Error(), "\nand 40 more errors") {
-		t.Errorf("of 60 faults: %v", err)
+		t.Errorf("of 60 errors: %v", err)
 	}
 }
 

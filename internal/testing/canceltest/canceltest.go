@@ -56,7 +56,7 @@ func Check(run func(ctx context.Context) (result bool, err error)) error {
 	case !result:
 		return errors.New("undisturbed, it returns nothing")
 	case looks == 0:
-		return errors.New("it never looks at its context")
+		return errors.New("it never checks its context")
 	}
 	most := exhaustive.Of(8, 40) // checks at which a run is canceled
 	for i := range min(looks, most) {

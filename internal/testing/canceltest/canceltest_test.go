@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		{"hides the cause", "the error context canceled", func(ctx context.Context) (bool, error) {
 			return ctx.Err() == nil, ctx.Err()
 		}},
-		{"never looks", "never looks", func(context.Context) (bool, error) { return true, nil }},
+		{"never checks", "never checks", func(context.Context) (bool, error) { return true, nil }},
 		{"makes nothing", "nothing", func(ctx context.Context) (bool, error) { return false, ctx.Err() }},
 		{"fails", "broken", func(context.Context) (bool, error) { return false, errors.New("broken") }},
 	}

@@ -16,9 +16,9 @@ import (
 // module is the module's path.
 const module = "github.com/bochner-ml/bochner"
 
-// layers lists the rooms from top to bottom. A room is a package and those below it, or only those below it for "/...",
-// except that a package belongs to the room with the longest name. Packages import their own room and those of lower
-// lines: rooms of one line are independent.
+// layers lists the groups from top to bottom. A group is a package and those below it, or only those below it for "/...",
+// except that a package belongs to the group with the longest name. Packages import their own group and those of lower
+// lines: groups of one line are independent.
 var layers = []string{
 	"cmd bench graph/check golearn",
 	"experiment/command",
@@ -94,9 +94,9 @@ func TestImportsGoDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := range strings.FieldsSeq(strings.Join(layers, " ")) {
-		if !seen[room] {
-			t.Errorf("%s is listed and has no package", room)
+	for group := range strings.FieldsSeq(strings.Join(layers, " ")) {
+		if !seen[group] {
+			t.Errorf("%s is listed and has no package", group)
 		}
 	}
 	for pkg, targets := range upward {
@@ -108,25 +108,25 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// layerOf returns the room of a package and its layer, −1 for a package without a room.
-func layerOf(pkg string) (layer int, room string) {
+// layerOf returns the group of a package and its layer, −1 for a package without a group.
+func layerOf(pkg string) (layer int, group string) {
 	layer = -1
 	for n, line := range layers {
 		for name := range strings.FieldsSeq(line) {
 			prefix, below := strings.CutSuffix(name, "/...")
-			if (!below && pkg == name || strings.HasPrefix(pkg, prefix+"/")) && len(name) > len(room) {
-				layer, room = n, name
+			if (!below && pkg == name || strings.HasPrefix(pkg, prefix+"/")) && len(name) > len(group) {
+				layer, group = n, name
 			}
 		}
 	}
-	return layer, room
+	return layer, group
 }
 
 // goesDown reports whether a package may import another one by the layers.
 func goesDown(from, to string) bool {
-	layer, room := layerOf(from)
+	layer, group := layerOf(from)
 	below, other := layerOf(to)
-	return room == other || below > layer
+	return group == other || below > layer
 }
 
 func TestGoesDown(t *testing.T) {
@@ -173,7 +173,7 @@ func checkImports(t *testing.T, pkg, path string, used map[string]bool) {
 	helper := strings.HasPrefix(pkg, "internal/testing/") || strings.HasSuffix(pkg, "test")
 	for _, spec := range file.Imports {
 		target, _ := strconv.Unquote(spec.Path.Value)
-		if rooms, few := outside[target]; few && !slices.Contains(rooms, pkg) {
+		if importers, restricted := outside[target]; restricted && !slices.Contains(importers, pkg) {
 			t.Errorf("%s: %s is not for %s", path, target, pkg)
 		}
 		target, ours := strings.CutPrefix(target+"/", module+"/")

@@ -200,7 +200,7 @@ func (d *drawing) steps() {
 			names = append(names, fmt.Sprintf("w%d", j))
 		}
 		text := d.encoder(pick(d.Rand, "onehot", "{onehot: {min_count: 3}}", "{ordinal: {unknown: code}}, minmax"))
-		fmt.Fprintf(&b, "- columns:\n    - {select: [%s], steps: [%s], name: texts}\n    - {select: numeric, steps: "+
+		fmt.Fprintf(&b, "- columns:\n    - {select: [%s], steps: [%s], name: categories}\n    - {select: numeric, steps: "+
 			"[%s%s], name: numbers}\n",
 			strings.Join(names, ", "), text, d.impute(), scale)
 	default:

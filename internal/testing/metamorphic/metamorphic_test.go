@@ -44,7 +44,7 @@ type way struct {
 }
 
 var ways = []way{
-	{"once more", again, true},
+	{"again", again, true},
 	{"on one core", onCores(1), true},
 	{"on seven cores", onCores(7), true},
 	{"from a model file", fromFile, true},

@@ -64,7 +64,7 @@ func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64)
 			continue
 		}
 		for name, change := range map[string]func(w *partition){
-			"once more":                      func(w *partition) {},
+			"repeated":                       func(w *partition) {},
 			"with the first part copied":     func(w *partition) { w.fresh = true },
 			"with Next asked for in between": func(w *partition) { w.looking = true },
 			"with passes through files":      func(w *partition) { w.file = true },
@@ -281,7 +281,7 @@ func (l Learner[T]) Strangers(data, wider datasets.Set) error {
 		"over columns renamed":     func() (datasets.Pass, error) { return l.Start(ctx, renamed, data.Cols()) },
 		"of another spec":          func() (datasets.Pass, error) { return l.Other(ctx, data.Schema, data.Cols()) },
 		"that has failed":          func() (datasets.Pass, error) { return l.failed(data) },
-		"that is somebody else's":  func() (datasets.Pass, error) { return stranger{}, nil },
+		"of another type":          func() (datasets.Pass, error) { return stranger{}, nil },
 		"that is the same as this": nil,
 	} {
 		p, err := own()

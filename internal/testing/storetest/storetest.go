@@ -138,7 +138,7 @@ func Replaced(t *testing.T, s store.Store, name func(string) string) {
 	put(t, s, file, next)
 	holds(t, s, file, next)
 	if rest, err := io.ReadAll(r); err == nil && !bytes.Equal(append(head, rest...), old) {
-		t.Errorf("who reads what is replaced has %d other bytes", len(rest)+10)
+		t.Errorf("a reader of a replaced file has %d other bytes", len(rest)+10)
 	}
 }
 
@@ -241,7 +241,7 @@ func Canceled(t *testing.T, s store.Store, name func(string) string) {
 	}
 	cancel()
 	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
-		t.Errorf("reading on: error %v, want context.Canceled", err)
+		t.Errorf("a further read: error %v, want context.Canceled", err)
 	}
 	r.Close()
 	holds(t, s, name("old.state"), content(20, 7))
@@ -272,7 +272,7 @@ func Together(t *testing.T, s store.Store, name func(string) string) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(all[:], func(one []byte) bool { return bytes.Equal(one, got) }) {
-		t.Errorf("%d bytes that nobody wrote", len(got))
+		t.Errorf("%d bytes of no writer", len(got))
 	}
 	lists(t, s, name("x/"), file)
 }

@@ -159,7 +159,7 @@ func TestImports(t *testing.T) {
 		"tempfile", "warnings", "zipfile"} {
 		known[name] = true
 	}
-	_, text, _ = bytes.Cut(text[3:], []byte(`"""`)) // behind what the module says of itself
+	_, text, _ = bytes.Cut(text[3:], []byte(`"""`)) // after the module's docstring
 	found := regexp.MustCompile(`(?m)^\s*(?:import|from) (\w+)`).FindAllSubmatch(text, -1)
 	if len(found) < len(known) {
 		t.Errorf("%d imports found", len(found))
