@@ -303,6 +303,12 @@ func TestAutoRefit(t *testing.T) {
 	if all.Rows.Fitted != 120 || some.Rows.Fitted != 0 {
 		t.Errorf("fitted to %d rows, and to %d without a refit", all.Rows.Fitted, some.Rows.Fitted)
 	}
+	for dir, want := range map[string][2]int{"all": {96, 120}, "some": {}} {
+		m, err := experiment.Inspect(dir)
+		if err != nil || m.ScoredRows != want[0] || m.FittedRows != want[1] || len(m.Metrics) == 0 {
+			t.Errorf("%s: %d rows of the scores, %d of the model, want %v, %v", dir, m.ScoredRows, m.FittedRows, want, err)
+		}
+	}
 	if fmt.Sprint(all.Test, all.Train, all.Auto.Mean) != fmt.Sprint(some.Test, some.Train, some.Auto.Mean) {
 		t.Errorf("scores %v, and %v without a refit", all.Test, some.Test)
 	}

@@ -45,8 +45,7 @@ type examination struct {
 }
 
 // examine computes the diagnostics of the predictions of the test rows, or else of the training
-// rows. If a part fails, it is omitted and the findings name the reason; the run succeeds. The time
-// until limits all of it, unless it is zero.
+// rows. The time until limits all of it, unless it is zero.
 func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until time.Time, o Options, out *outputs) error {
 	began := time.Now()
 	o.Progress.report("report", 0, 0)
@@ -55,13 +54,22 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 	if data.Test != nil {
 		e.found.On = "test"
 	}
+	err := e.compute(ctx, nil)
+	out.result.Seconds.Report = time.Since(began).Seconds()
+	return err
+}
+
+// compute computes the named diagnostics, nil for all. If a part fails, it is omitted and the findings name the reason;
+// those that the time limit leaves out are in LeftOut.
+func (e examination) compute(ctx context.Context, names []string) error {
+	v := e.evaluated
 	for _, part := range []struct {
 		name    string
 		examine func(context.Context) error
 	}{{"predictions by class or error", func(context.Context) error {
-		err := diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), quantileOf(f.model),
+		err := diagnostics.Judged(&e.found.Findings, v.Input(), e.data.Task, v.on.Schema(), quantileOf(e.model),
 			v.number)
-		addThresholds(&e.found.Findings, f.model)
+		addThresholds(&e.found.Findings, e.model)
 		var low, high []float64 // of the training targets
 		for _, c := range e.found.Profile.Targets {
 			low, high = append(low, c.Min), append(high, c.Max)
@@ -75,13 +83,20 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		return err
 	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"Shapley values", e.shapley},
 		{"variance by input", e.anova}, {"learning curve", e.learning}} {
-		if err := e.guard(ctx, part.examine); ctx.Err() != nil {
+		if names != nil && !slices.Contains(names, part.name) {
+			continue
+		}
+		before := *e.found
+		switch err := e.guard(ctx, part.examine); {
+		case ctx.Err() != nil:
 			return ctxerr.Check(ctx)
-		} else if err != nil {
+		case errors.Is(err, errNoTime): // without half of its results
+			*e.found = before
+			e.found.LeftOut = append(e.found.LeftOut, part.name)
+		case err != nil:
 			e.skip(part.name, err)
 		}
 	}
-	out.result.Seconds.Report = time.Since(began).Seconds()
 	return nil
 }
 
@@ -105,7 +120,7 @@ func (e examination) guard(ctx context.Context, part func(context.Context) error
 }
 
 // errNoTime is the cause of a part that the end of the budget has cut.
-var errNoTime = errors.New("out of time; bochner run computes it")
+var errNoTime = errors.New("out of time")
 
 // skip records that a part is omitted.
 func (e examination) skip(part string, why error) {

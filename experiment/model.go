@@ -50,14 +50,19 @@ type Evaluation struct {
 
 // Model describes a model file.
 type Model struct {
-	Name     string                `json:"name"`
-	Task     string                `json:"task"`
-	Columns  []Column              `json:"columns"`
-	Targets  []string              `json:"targets"`
-	Classes  []string              `json:"classes,omitempty"`
-	Positive string                `json:"positive,omitempty"` // positive class of binary metrics
-	Metrics  map[string]float64    `json:"metrics"`
-	Members  []result.MemberWeight `json:"members,omitempty"` // of an ensemble
+	Name     string             `json:"name"`
+	Task     string             `json:"task"`
+	Columns  []Column           `json:"columns"`
+	Targets  []string           `json:"targets"`
+	Classes  []string           `json:"classes,omitempty"`
+	Positive string             `json:"positive,omitempty"` // positive class of binary metrics
+	Metrics  map[string]float64 `json:"metrics"`
+	// FittedRows is the number of training and held-out rows that the model was fitted to after Metrics were known, and
+	// ScoredRows the number of training rows of the model with these scores; 0 without such a refit.
+	ScoredRows int `json:"scored_rows,omitempty"`
+	FittedRows int `json:"fitted_rows,omitempty"`
+
+	Members []result.MemberWeight `json:"members,omitempty"` // of an ensemble
 	// Intervals are the prediction intervals of the model, if any.
 	Intervals *result.Uncertainty `json:"intervals,omitempty"`
 	// Threshold is the tuned decision threshold, if any.
@@ -320,7 +325,7 @@ func Inspect(path string) (Model, error) {
 	}
 	out := Model{
 		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema),
-		Metrics: m.Metrics,
+		Metrics: m.Metrics, ScoredRows: m.ScoredRows, FittedRows: m.FittedRows,
 		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"],
 			ScikitLearn: m.Versions["scikit-learn"]}, Precision: m.Spec().Precision,
 		Profile: m.Profile, Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor),

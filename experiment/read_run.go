@@ -162,21 +162,6 @@ func cell(text string) float64 {
 	return v
 }
 
-// Report writes report.html into the directory of a finished run and returns its path.
-func Report(folder string) (path string, err error) {
-	r, err := ReadRun(folder)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(folder, "report.html")
-	page, err := reportPage(r)
-	if err != nil {
-		return "", fmt.Errorf("experiment: cannot write a report of %s: %w; result.json is damaged", folder, err)
-	}
-	err = files.ReplaceText(path, page)
-	return filepath.ToSlash(path), err
-}
-
 // reportPage renders the page of a result. It recovers from panics, so that a report cannot fail a
 // run.
 func reportPage(found result.Result) (page []byte, err error) {

@@ -84,6 +84,9 @@ func saveModel(w io.Writer, data *loaded, model estimator.Predictor, found resul
 		m.Schema.Targets = data.Train.Schema().Targets // which the fit has not seen
 	}
 	m.Name, m.Task, m.Metrics, m.Reading = data.spec.Name, data.Task, scores, pass
+	if found.Rows.Fitted > 0 {
+		m.ScoredRows, m.FittedRows = found.Rows.Train, found.Rows.Fitted
+	}
 	m.Versions, m.Profile = map[string]string{"bochner": found.Versions.Bochner}, found.Profile
 	return m.Write(w)
 }

@@ -75,7 +75,8 @@ func (s Search) startPoints(grid axes) (points []point, errs param.FieldErrors) 
 		}
 	}
 	if len(points) == 0 {
-		return nil, param.FieldErrors{{Path: "start", Problem: "no candidate is on the grid; the best is " + list[0].String()}}
+		return nil, param.FieldErrors{{Path: "start",
+			Problem: "no candidate is on the grid; the best is " + list[0].String()}}
 	}
 	return points, nil
 }

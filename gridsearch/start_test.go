@@ -114,8 +114,8 @@ func TestStartOfCoordinate(t *testing.T) {
 	}
 }
 
-// A halving from an earlier result skips the rounds that are decided: a third of all candidates of a search, or those of
-// the last round of a halving, remain.
+// A halving from an earlier result skips the rounds that are decided: a third of all candidates of a search, or those
+// of the last round of a halving, remain.
 func TestStartOfHalving(t *testing.T) {
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e4, 18)})
 	s.Score, s.Splitter = "mse", datasets.KFold{Folds: 4}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,6 +159,10 @@ func showAuto(out io.Writer, r result.Result) {
 	showThreshold(out, r)
 	for _, w := range r.Warnings {
 		printf(out, "warning: %s\n", w)
+	}
+	if len(r.LeftOut) > 0 && len(r.Files) > 0 {
+		printf(out, "left out of the report for lack of time: %s; bochner report %s adds them\n",
+			strings.Join(r.LeftOut, ", "), filepath.Dir(r.Files[0]))
 	}
 	printf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f, refit %.1f",
 		r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report, r.Seconds.Refit)

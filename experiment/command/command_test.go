@@ -242,7 +242,15 @@ func TestAuto(t *testing.T) {
 	out, _ := call(t, success, "auto rows.csv --target y --candidates 10 -o found")
 	has(t, out, "target y: classification, classes no, yes\n", "8 held out, which no choice sees\n",
 		"cleaned by columns (standardize; onehot)\n", " candidates in all; ", "chosen: ", "written: found/predictions.csv")
+	inspected, _ := call(t, success, "inspect found")
+	has(t, inspected, "fitted to ", "all 40 rows after its evaluation; the scores are those of a model of 32 training rows\n")
+	inspected, _ = call(t, success, "--json inspect found")
+	has(t, inspected, `"scored_rows": 32`, `"fitted_rows": 40`)
 	call(t, success, "--quiet run found/experiment.yaml")
+	inspected, _ = call(t, success, "inspect found/again")
+	if strings.Contains(inspected, "fitted to") {
+		t.Errorf("the model of the training rows is described as %s", inspected)
+	}
 	if one, two := content(t, "found/predictions.csv"), content(t, "found/again/predictions.csv"); one != two {
 		t.Error("the experiment makes another model")
 	}
@@ -289,7 +297,11 @@ func TestShowAuto(t *testing.T) {
 	has(t, out.String(), " over the folds, with\n  ridge.alpha  2.5\n")
 	found.Mean, found.Optimism = 0.88, 0.02
 	out.Reset()
-	showAuto(&out, result.Result{Auto: &found})
+	r := result.Result{Auto: &found, Files: []string{"runs/flats/report.html"}}
+	r.LeftOut = []string{"importance of inputs", "learning curve"}
+	showAuto(&out, r)
+	has(t, out.String(), "left out of the report for lack of time: importance of inputs, learning curve; bochner report "+
+		"runs/flats adds them\n")
 	has(t, out.String(), "r2 0.88 ± 0.01 estimated for new rows (0.9 over the folds), with\n")
 }
 

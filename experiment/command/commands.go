@@ -314,13 +314,16 @@ type reportCommand struct {
 
 func (reportCommand) Help() string {
 	return `Reads result.json, cv_results.csv and the experiment file in the directory of a finished run and writes
-report.html into it, as the run itself does: a self-contained page.
+report.html into it, as the run itself does: a self-contained page. Figures that the time limit of auto has left
+out are computed first, from the data of the experiment file, and added to result.json; scores do not change.
 
 Example: bochner report runs/adult`
 }
 
 func (c reportCommand) Run(s *session) error {
-	path, err := experiment.Report(c.Folder)
+	progress, _, end := s.progress()
+	path, err := experiment.Report(s.ctx, c.Folder, experiment.Options{Progress: progress})
+	end()
 	if err != nil {
 		return err
 	}

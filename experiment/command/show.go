@@ -460,6 +460,10 @@ func showModel(out io.Writer, m experiment.Model) {
 		}
 		printf(t, "stores\t%d %s, %s\n", m.KeptRows, rows, bytesText(m.Bytes))
 	}
+	if m.FittedRows > 0 {
+		printf(t, "fitted to\tall %d rows after its evaluation; the scores are those of a model of %d training rows\n",
+			m.FittedRows, m.ScoredRows)
+	}
 	if len(m.Targets) > 0 {
 		printf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
 	}

@@ -121,29 +121,53 @@ func predictedPlot(e result.Errors, ofTarget string) template.HTML {
 	}.SVG())
 }
 
-// costPlot shows the scores of candidates against the time of their predictions, and the front of those without a
-// faster one that is as good.
-func costPlot(a result.Auto) template.HTML {
+// frontTitle is the title of the figure of scores and times.
+const frontTitle = "Score and time of predictions"
+
+// costPlot shows the scores of candidates against the time of their predictions, and as steps the best score within a
+// time: the front of the candidates without a faster one that is as good.
+func costPlot(title string, a result.Auto) svg.Plot {
 	better := comparison(a.Score)
 	list := slices.Clone(a.Costs)
-	slices.SortFunc(list, func(a, b result.AutoCost) int { return cmp.Compare(a.PredictSeconds, b.PredictSeconds) })
-	all, front := svg.Series{Name: "candidates", Dots: true}, svg.Series{Name: "front", Color: 1, Line: true, Dots: true}
+	slices.SortFunc(list, func(a, b result.AutoCost) int {
+		if c := cmp.Compare(a.PredictSeconds, b.PredictSeconds); c != 0 || a.Mean == b.Mean {
+			return c
+		} else if better(a.Mean, b.Mean) {
+			return -1
+		}
+		return 1
+	})
+	steps := svg.Series{Name: "front", Color: 1, Line: true}
+	front, others := svg.Series{Color: 1, Dots: true}, svg.Series{Name: "other candidates", Dots: true}
+	chosen := svg.Series{Name: "chosen", Color: 2, Dots: true}
+	add := func(s *svg.Series, x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
 	for _, c := range list {
-		time := 1e6 * c.PredictSeconds
-		all.X, all.Y = append(all.X, time), append(all.Y, c.Mean)
-		if n := len(front.Y); n == 0 || better(c.Mean, front.Y[n-1]) {
-			front.X, front.Y = append(front.X, time), append(front.Y, c.Mean)
+		time, n, to := 1e6*c.PredictSeconds, len(steps.Y), &others
+		if n == 0 || better(c.Mean, steps.Y[n-1]) {
+			if n > 0 {
+				add(&steps, time, steps.Y[n-1])
+			}
+			add(&steps, time, c.Mean)
+			to = &front
+		}
+		if c.Recipe == a.Recipe && c.PredictSeconds == a.PredictSeconds {
+			to = &chosen
+		}
+		add(to, time, c.Mean)
+	}
+	p := svg.Plot{
+		Title: title,
+		AltText: fmt.Sprintf("Scores of %d candidates against microseconds per row: the front is from %s at %s to %s at %s",
+			len(list), formatNumber(steps.Y[0]), formatNumber(steps.X[0]),
+			formatNumber(steps.Y[len(steps.Y)-1]), formatNumber(steps.X[len(steps.X)-1])),
+		X: svg.Axis{Name: "microseconds per row", Log: true}, Y: svg.Axis{Name: metricLabel(a.Score)},
+	}
+	for _, s := range []svg.Series{others, steps, front, chosen} {
+		if len(s.X) > 0 {
+			p.Series = append(p.Series, s)
 		}
 	}
-	n := len(front.Y) - 1
-	return trustedSVG(svg.Plot{
-		Title: "Score and time of predictions",
-		AltText: fmt.Sprintf("Scores of %d candidates against microseconds per row: the front is from %s at %s to %s at %s",
-			len(list), formatNumber(front.Y[0]), formatNumber(front.X[0]),
-			formatNumber(front.Y[n]), formatNumber(front.X[n])),
-		X: svg.Axis{Name: "microseconds per row", Log: true}, Y: svg.Axis{Name: metricLabel(a.Score)},
-		Series: []svg.Series{all, front},
-	}.SVG())
+	return p
 }
 
 func residualPlot(e result.Errors, ofTarget string) template.HTML {

@@ -215,6 +215,10 @@ func summary(r result.Result) (out []string) {
 			out = append(out, text+".")
 		}
 	}
+	if len(r.LeftOut) > 0 {
+		out = append(out, "Left out for lack of time: "+strings.Join(r.LeftOut, ", ")+
+			". To add them, run bochner report with the directory of this page.")
+	}
 	if part == "training" && slices.Contains([]string{"classification", "regression", "multilabel"}, r.Task) {
 		out = append(out, "There were no test rows: scores on training rows are optimistic.")
 	}

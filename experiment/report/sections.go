@@ -33,7 +33,7 @@ func scoreSection(r result.Result) (s section) {
 		}
 		s.Text = append(s.Text, text)
 		if len(a.Costs) > 1 {
-			s.Figures = append(s.Figures, figure{Title: "Score and time of predictions", SVG: costPlot(*a)})
+			s.Figures = append(s.Figures, figure{Title: frontTitle, SVG: trustedSVG(costPlot(frontTitle, *a).SVG())})
 		}
 	}
 	if r.Rows.Fitted > 0 {

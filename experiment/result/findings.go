@@ -35,7 +35,8 @@ type Findings struct {
 	Shapley *Shapley          `json:"shapley,omitempty"` // mean absolute Shapley values
 	ANOVA   *inspection.ANOVA `json:"anova,omitempty"`   // variance of the predictions by input and pair of inputs
 
-	Skipped []string `json:"skipped,omitempty"` // omitted diagnostics, with reasons
+	Skipped []string `json:"skipped,omitempty"`  // omitted diagnostics, with reasons
+	LeftOut []string `json:"left_out,omitempty"` // diagnostics that the time limit left out; bochner report computes them
 
 	LearningCurve *LearningCurve   `json:"learning_curve,omitempty"`
 	Profile       *profile.Profile `json:"profile,omitempty"` // of the training rows

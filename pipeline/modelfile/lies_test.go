@@ -186,6 +186,7 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 			"the task is classification, the model is for regression"},
 		"target":  {func(h *archive.Header, _ *archive.Archive) { h.Targets[0].Name = "poor" }, "the targets are not those"},
 		"columns": {func(h *archive.Header, _ *archive.Archive) { h.Columns[0].Name = "hours" }, "the columns are not those"},
+		"rows":    {func(h *archive.Header, _ *archive.Archive) { h.FittedRows = -1 }, "numbers of rows must be ≥ 0, got 0 and -1"},
 		"spec": {func(h *archive.Header, _ *archive.Archive) { h.Spec = "- standardize\n- ridge\n" },
 			"its spec has the steps standardize, ridge, and fitted are union, ridge"},
 	} {

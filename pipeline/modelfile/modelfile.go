@@ -41,6 +41,10 @@ type Model struct {
 	Reading   string              // how the writing program reads data files; may be empty
 	Versions  map[string]string   // versions of the writing programs; Save adds that of Go
 	Profile   *profile.Profile    // profile of the training rows; may be nil
+
+	// FittedRows is the number of rows that the predictor was fitted to after Metrics were known, with held-out ones, and
+	// ScoredRows the number of training rows of the model with these scores. Both are 0 without such a refit.
+	ScoredRows, FittedRows int
 }
 
 // New returns the model of a fitted pipeline, or of the result of a search over pipelines. Spec and
@@ -124,6 +128,7 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	h := archive.Header{
 		Name: m.Name, Task: string(m.Task), Spec: string(spec), Metrics: m.Metrics,
+		ScoredRows: m.ScoredRows, FittedRows: m.FittedRows,
 		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets),
 		Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
 		Versions: map[string]string{"go": runtime.Version()},
@@ -199,7 +204,8 @@ func restore(h archive.Header, state *archive.Archive) (*Model, error) {
 	if datasets.Task(h.Task).Check() != nil {
 		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)
 	}
-	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
+	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions,
+		ScoredRows: h.ScoredRows, FittedRows: h.FittedRows}
 	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec", Fitted: true})
 	if err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
@@ -228,6 +234,8 @@ func restore(h archive.Header, state *archive.Archive) (*Model, error) {
 func (m *Model) checkConsistent(fitted *pipeline.FittedPipeline) error {
 	task := taskOf(fitted)
 	switch in := fitted.InputSchema(); {
+	case m.ScoredRows < 0 || m.FittedRows < 0:
+		return fmt.Errorf("the numbers of rows must be ≥ 0, got %d and %d", m.ScoredRows, m.FittedRows)
 	case m.Task != datasets.AnyTask && m.Task != task:
 		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
 	case task == datasets.MultiLabel && len(in.Targets) > 0 &&

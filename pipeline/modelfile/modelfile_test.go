@@ -120,6 +120,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := fitted(t, p, data)
 			m.Name, m.Metrics, m.Versions = name, map[string]float64{"test.accuracy": 0.5}, map[string]string{"bochner": "dev"}
+			m.ScoredRows, m.FittedRows = 300, 400
 			path := filepath.Join(dir, "model.bochner")
 			if err := m.Save(path); err != nil {
 				t.Fatal(err)
@@ -129,7 +130,8 @@ func TestSaveAndLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			if back.Name != name || back.Task != m.Task || !reflect.DeepEqual(back.Metrics, m.Metrics) ||
-				back.Versions["bochner"] != "dev" || back.Versions["go"] == "" {
+				back.Versions["bochner"] != "dev" || back.Versions["go"] == "" || back.ScoredRows != 300 ||
+				back.FittedRows != 400 {
 				t.Errorf("read back %+v", back)
 			}
 			if !reflect.DeepEqual(back.Schema, suited(p, data).Schema) || back.Spec().String() != p.String() {

@@ -74,14 +74,18 @@ type Header struct {
 	Task string `json:"task,omitempty"` // "classification" or "regression"
 	Spec string `json:"spec"`           // the pipeline, as YAML
 	// Reading describes how to read data files, in the notation of the writing program.
-	Reading  string             `json:"reading,omitempty"`
-	Columns  []Column           `json:"columns,omitempty"`  // columns of the inputs; empty if unnamed
-	Targets  []Column           `json:"targets,omitempty"`  // columns of the targets
-	Classes  []string           `json:"classes,omitempty"`  // names of the classes by code
-	Missing  []string           `json:"missing,omitempty"`  // strings that denote a missing value in files of rows
-	Metrics  map[string]float64 `json:"metrics,omitempty"`  // scores, as "test.accuracy"
-	Versions map[string]string  `json:"versions,omitempty"` // versions of the programs that wrote the file
-	Profile  string             `json:"profile,omitempty"`  // statistics of the training rows, as JSON
+	Reading string             `json:"reading,omitempty"`
+	Columns []Column           `json:"columns,omitempty"` // columns of the inputs; empty if unnamed
+	Targets []Column           `json:"targets,omitempty"` // columns of the targets
+	Classes []string           `json:"classes,omitempty"` // names of the classes by code
+	Missing []string           `json:"missing,omitempty"` // strings that denote a missing value in files of rows
+	Metrics map[string]float64 `json:"metrics,omitempty"` // scores, as "test.accuracy"
+	// ScoredRows are the training rows of the model with the scores, FittedRows the rows of a refit after them.
+	ScoredRows int `json:"scored_rows,omitempty"`
+	FittedRows int `json:"fitted_rows,omitempty"`
+
+	Versions map[string]string `json:"versions,omitempty"` // versions of the programs that wrote the file
+	Profile  string            `json:"profile,omitempty"`  // statistics of the training rows, as JSON
 }
 
 // Column describes a column.

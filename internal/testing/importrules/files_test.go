@@ -20,7 +20,7 @@ import (
 var files = map[string][]string{
 	"experiment": {
 		// runs and their phases
-		"auto", "run", "predict", "invalid_rows", "explain", "search_shard", "diagnostics",
+		"auto", "run", "left_out", "predict", "invalid_rows", "explain", "search_shard", "diagnostics",
 		"evaluate", "fit", "plan", "write", "load", "outputs",
 		"compare", "compare_folds", "compare_rows", "compare_runs", "existing_run", "export", "spec", // outputs of runs
 		"plan_time", "final_pipeline", "search", "identity", "read_run", "model", "experiment", "progress",
