@@ -117,14 +117,14 @@ func (s *GaussianProcess) Params(l *param.List) {
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Int(&s.Features, "features", "number of random features of the kernel", param.Between(2, 1<<20))
 	l.MoreUnits("features")
-	l.Value(&s.Noise, "noise", "variance of the noise; a number is not learned")
+	l.Value(&s.Noise, "noise", "variance of the noise; auto learns it")
 	l.MorePenalty("noise")
-	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
+	l.Value(&s.Amplitude, "amplitude", "variance of the function; auto learns it")
 	l.Names(&s.Optimize, "optimize", "parameters to learn: gamma or scales (γ of each input), noise, amplitude")
 	l.Int(&s.Rows, "rows", "number of sampled rows for learning gamma or scales", param.AtLeast(2))
-	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three "+
-		"starts", param.AtLeast(1))
-	l.Bool(&s.Intercept, "intercept", "whether to learn the mean, with a flat prior; otherwise it is 0")
+	l.Int(&s.Steps, "steps", "number of optimizer steps for gamma or scales; with the exact kernel, the maximum for "+
+		"each of three starts", param.AtLeast(1))
+	l.Bool(&s.Intercept, "intercept", "whether to estimate a constant mean, with a flat prior, instead of 0")
 	l.Seed(&s.Seed, "seed", "seed of the features and of the sample")
 	l.Check("features", func() error {
 		if s.Features%2 != 0 {

@@ -48,7 +48,8 @@ func NewHuber() Huber {
 
 // Params declares the hyperparameters.
 func (s *Huber) Params(l *param.List) {
-	l.Float(&s.Epsilon, "epsilon", "residuals above this multiple of their scale count by their absolute values",
+	l.Float(&s.Epsilon, "epsilon", "residuals above this multiple of the estimated scale have a linear instead of a "+
+		"squared loss",
 		param.Range{Low: 1, High: math.Inf(1), LowOpen: true})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.MorePenalty("alpha")

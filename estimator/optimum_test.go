@@ -244,7 +244,7 @@ func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "leave one out", loo.Errors, same.Errors, 1e-5)
+	near(t, "leave-one-out", loo.Errors, same.Errors, 1e-5)
 	bad := matrices.CopyDense32(x)
 	bad.Row(3)[2] = float32(math.NaN())
 	for _, s := range []estimator.Estimator{estimator.NewRidge(), estimator.NewLogistic(), hinge} {

@@ -46,7 +46,7 @@ func NewQuantileRegression() QuantileRegression {
 
 // Params declares the hyperparameters.
 func (s *QuantileRegression) Params(l *param.List) {
-	l.Float(&s.Quantile, "quantile", "the quantile to predict", param.Within(0, 1))
+	l.Float(&s.Quantile, "quantile", "quantile to predict", param.Within(0, 1))
 	l.Float(&s.Alpha, "alpha", "penalty on the absolute weights, relative to the mean loss", param.AtLeast(0))
 	l.MorePenalty("alpha")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")

@@ -110,7 +110,8 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.MoreUnits("layers")
 	l.Int(&s.Features, "features", "number of features of each layer", param.Between(1, maxFeatures))
 	l.MoreUnits("features")
-	l.Names(&s.Train, "train", "trained parameters in addition to the head: any of scales, frequencies and phases")
+	l.Names(&s.Train, "train", "parameters to train in addition to the output layer: any of scales, frequencies and "+
+		"phases")
 	l.Check("train", func() error {
 		for i, name := range s.Train {
 			if !slices.Contains(trainable, name) || slices.Contains(s.Train[:i], name) {
@@ -119,7 +120,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 		}
 		return nil
 	})
-	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the output layer", param.AtLeast(0))
 	l.MorePenalty("alpha")
 	l.Float(&s.LearningRate, "learning_rate", "initial learning rate", param.Positive())
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))

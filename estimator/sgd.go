@@ -46,7 +46,7 @@ type sgdSpec struct {
 // stepParams declares how the steps are taken.
 func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, intercept *bool) {
 	l.Choice(penalty, "penalty",
-		"l2: half the squared weights; l1: the absolute weights; elasticnet: both; none", "l2", "l1",
+		"l2: half the squared weights; l1: the absolute weights; elasticnet: both", "l2", "l1",
 		"elasticnet", "none")
 	l.Float(alpha, "alpha", "weight of the penalty relative to the mean loss; the learning rates auto and optimal "+
 		"depend on it", param.AtLeast(0))
@@ -58,14 +58,14 @@ func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, interce
 // rateParams declares the sizes of the steps.
 func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *bool, averageFrom *int) {
 	l.Choice(rate, "learning_rate",
-		"size of step t. auto: η·(1+alpha·η·t)^−0.75, η by the first rows; optimal: 1/(alpha·(t0+t)); invscaling: "+
-			"eta0/t^power_t; constant: eta0; adaptive: eta0, divided by 5 when the loss stops "+
-			"decreasing", "auto", "optimal", "invscaling", "constant", "adaptive")
-	l.Float(eta0, "eta0", "initial learning rate; 0 (for auto only) chooses it by the first rows", param.AtLeast(0))
-	l.Float(powerT, "power_t", "exponent of invscaling", param.AtLeast(0))
+		"learning rate of step t. auto: η·(1+alpha·η·t)^−0.75 with η from the first rows; optimal: "+
+			"1/(alpha·(t0+t)); invscaling: eta0/t^power_t; constant: eta0; adaptive: eta0, divided by 5 when the loss "+
+			"stops decreasing", "auto", "optimal", "invscaling", "constant", "adaptive")
+	l.Float(eta0, "eta0", "initial learning rate; with auto, 0 selects it by the first rows", param.AtLeast(0))
+	l.Float(powerT, "power_t", "exponent of t in invscaling", param.AtLeast(0))
 	l.Bool(average, "average", "whether to average the weights of all steps")
 	l.Int(averageFrom, "average_from",
-		"first step of the average; 0: all steps, with weight t for step t",
+		"first step that is averaged; 0: all steps, with weight t for step t",
 		param.AtLeast(0))
 	l.Check("eta0", func() error {
 		if !slices.Contains([]string{"", "auto", "optimal"}, *rate) && *eta0 == 0 {
@@ -81,15 +81,16 @@ func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop 
 	l.Int(epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Float(tol, "tol", "minimum decrease of the loss per epoch, relative to the loss of zero weights; 0 runs all "+
 		"epochs", param.AtLeast(0))
-	l.Int(patience, "n_iter_no_change", "number of epochs without that decrease after which the fit "+
-		"ends", param.AtLeast(1))
-	l.Int(batch, "batch", "rows per gradient step", param.AtLeast(1))
-	l.Bool(shuffle, "shuffle", "whether to shuffle the rows in each epoch; of a stream, blocks of some thousand rows")
+	l.Int(patience, "n_iter_no_change", "number of consecutive epochs without this decrease after "+
+		"which the fit ends", param.AtLeast(1))
+	l.Int(batch, "batch", "number of rows of a minibatch", param.AtLeast(1))
+	l.Bool(shuffle, "shuffle", "whether to shuffle the rows in each epoch; a stream is shuffled within blocks of "+
+		"some thousand rows")
 	l.Bool(stop, "early_stopping",
-		"whether to stop by the loss of held-out rows; the weights are those of the best epoch")
-	l.Float(validation, "validation_fraction", "share of the rows that are held out, at most some thousand rows",
+		"whether to stop by the loss of held-out rows, with the weights of the best epoch")
+	l.Float(validation, "validation_fraction", "share of the rows held out for early stopping, at most some thousand rows",
 		param.Range{High: 1, LowOpen: true, HighOpen: true})
-	l.Seed(seed, "seed", "seed of the order of the rows and of those held out")
+	l.Seed(seed, "seed", "seed of the order of the rows and of the held-out rows")
 }
 
 // alphaOf declares the parameter alpha.

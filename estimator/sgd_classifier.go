@@ -61,9 +61,9 @@ func NewSGDClassifier() SGDClassifier {
 
 // Params declares the hyperparameters.
 func (s *SGDClassifier) Params(l *param.List) {
-	l.Choice(&s.Loss, "loss", "of a margin m. hinge: max(0, 1−m), or its square; log_loss: log(1+exp(−m)); "+
-		"modified_huber: the squared hinge, along its tangent below −1; perceptron: max(0, "+
-		"−m)", "hinge", "squared_hinge", "log_loss", "modified_huber", "perceptron")
+	l.Choice(&s.Loss, "loss", "loss of a margin m. hinge: max(0, 1−m); squared_hinge: its square; log_loss: "+
+		"log(1+exp(−m)); modified_huber: squared hinge, linear below −1; perceptron: max(0, −m)",
+		"hinge", "squared_hinge", "log_loss", "modified_huber", "perceptron")
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)

@@ -69,10 +69,11 @@ func NewSGDRegressor() SGDRegressor {
 
 // Params declares the hyperparameters.
 func (s *SGDRegressor) Params(l *param.List) {
-	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; "+
-		"epsilon_insensitive: max(0, |r|−epsilon), or its "+
-		"square", "squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
-	l.Float(&s.Epsilon, "epsilon", "residual at which huber becomes linear, and up to which the insensitive losses are 0",
+	l.Choice(&s.Loss, "loss", "loss of a residual r. squared_error: r²/2; huber: the same, linear beyond epsilon; "+
+		"epsilon_insensitive: max(0, |r|−epsilon); squared_epsilon_insensitive: its square",
+		"squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+	l.Float(&s.Epsilon, "epsilon", "residual above which huber is linear, and up to which the insensitive losses "+
+		"are 0",
 		param.AtLeast(0))
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
 	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)

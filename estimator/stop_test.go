@@ -61,7 +61,7 @@ func TestLongWorkStops(t *testing.T) {
 		"singular, dual": fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
 		"refined": fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1},
 			nearlySingular(long)),
-		"leave one out":    leave(long),
+		"leave-one-out":    leave(long),
 		"of wide rows":     leave(wide),
 		"gaussian process": fit(process, long),
 		"PredictFull": func(ctx context.Context) (bool, error) {

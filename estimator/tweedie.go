@@ -44,7 +44,7 @@ func NewTweedie() Tweedie {
 
 // Params declares the hyperparameters.
 func (s *Tweedie) Params(l *param.List) {
-	l.Float(&s.Power, "power", "power of the mean that the variance is proportional to: 1 is Poisson, 2 gamma",
+	l.Float(&s.Power, "power", "exponent p of the variance function, μ^p: 1 is Poisson, 2 is gamma",
 		param.Between(1, 2))
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }

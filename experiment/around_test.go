@@ -75,7 +75,7 @@ func TestSearchWithinTarget(t *testing.T) {
 	loo, _ := around(t, false, "target: {estimator: [{rff: {features: 60, gamma: 0.1}}, ridge]}",
 		`{grid: {target.estimator.ridge.alpha: [0.01, 0.1, 1]}, score: r2, cv: {kind: loo}}`)
 	if math.Abs(loo.Search.Best.Mean-loo.Test["r2"]) > 0.15 {
-		t.Errorf("left one out: %+v, on test rows %v", loo.Search.Best, loo.Test)
+		t.Errorf("leave-one-out: %+v, on test rows %v", loo.Search.Best, loo.Test)
 	}
 }
 

@@ -621,9 +621,8 @@ func autoSummary(f *auto.Result, known []string) *result.Auto {
 	out.PredictSeconds, out.Bytes = f.Chosen.PredictSeconds, f.Chosen.Bytes
 	for _, e := range f.Leaderboard {
 		if e.Bytes > 0 && e.Rows == f.Chosen.Rows && !math.IsNaN(e.Score) {
-			out.Costs = slices.Grow(out.Costs, 1)[:len(out.Costs)+1]
-			one := &out.Costs[len(out.Costs)-1]
-			one.Recipe, one.Mean, one.PredictSeconds, one.Bytes = e.Recipe, e.Score, e.PredictSeconds, e.Bytes
+			out.Costs = append(out.Costs, result.AutoCost{Recipe: e.Recipe, Mean: e.Score, PredictSeconds: e.PredictSeconds,
+				Bytes: e.Bytes})
 		}
 	}
 	for _, in := range f.InputRelevance {

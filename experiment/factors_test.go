@@ -153,7 +153,7 @@ search: {grid: {scale.factors.*: [0, 0.3, 1, 2]}, folds: 3, strategy: coordinate
 }
 
 // A coordinate search with leave-one-out works on a grid that is too large to enumerate.
-func TestLeavingOneOutAlongTheAxes(t *testing.T) {
+func TestCoordinateSearchByLOO(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := spec(t, `
 data: {dataset: iris}

@@ -133,18 +133,10 @@ func otherFiles(then, now result.Result) (out []config.Difference) {
 
 // startDigest returns the digest of the candidates that a search starts from, "" for none.
 func startDigest(s *result.Search) string {
-	if from := startedFrom(s); from != nil {
-		return from.SHA256
-	}
-	return ""
-}
-
-// startedFrom returns the run that a search starts from, nil for none.
-func startedFrom(s *result.Search) *result.EarlierRun {
 	if s == nil {
-		return nil
+		return ""
 	}
-	return s.Started
+	return s.Started.SHA256
 }
 
 // start is the beginning of a digest.

@@ -32,7 +32,7 @@ func TestPlanOfEverySearch(t *testing.T) {
 		"halving":  {set("search.halving.min_resources", "20")},
 		"all of it": {set("search.random", "5"), set("search.budget", "1m"), set("search.halving.min_resources", "10"),
 			set("search.halving.resource", "rff.features")},
-		"leave one out": {set("search.folds", "7")},
+		"leave-one-out": {set("search.folds", "7")},
 	} {
 		p, err := NewPlan(context.Background(), spec(t, halved, more...))
 		if err != nil || !(p.Seconds > 0) || p.Fits < 1 || len(p.Samples) != 1 || p.Samples[0].Rows != p.Rows.Train {

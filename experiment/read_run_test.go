@@ -37,7 +37,7 @@ func TestReportOfAFolder(t *testing.T) {
 	if err := os.Remove("out/report.html"); err != nil {
 		t.Fatal(err)
 	}
-	path, err := Report(context.Background(), "out", Options{})
+	path, err := Options{}.Report(context.Background(), "out")
 	if err != nil || path != "out/report.html" || text(t, "out/report.html") != written {
 		t.Errorf("the page made again from %s is another one: %v", path, err)
 	}
@@ -66,12 +66,12 @@ func TestReportSections(t *testing.T) {
 	if len(r.LearningCurve.Rows) != 3 || r.LearningCurve.Rows[2] != 210 || r.On != "test" {
 		t.Errorf("%+v", r.LearningCurve)
 	}
-	if _, err := Report(context.Background(), "nowhere", Options{}); err == nil || !strings.Contains(err.Error(),
+	if _, err := (Options{}).Report(context.Background(), "nowhere"); err == nil || !strings.Contains(err.Error(),
 		"nowhere is not the directory of a finished run: no result.json") {
 		t.Error(err)
 	}
 	put(t, "out/cv_results.csv", "a,b\n1,2\n")
-	if _, err := Report(context.Background(), "out", Options{}); err == nil || !strings.Contains(err.Error(), "out/cv_results.csv has no column fold0") {
+	if _, err := (Options{}).Report(context.Background(), "out"); err == nil || !strings.Contains(err.Error(), "out/cv_results.csv has no column fold0") {
 		t.Error(err)
 	}
 	put(t, "out/result.json", "{")

@@ -26,7 +26,7 @@ type Method string
 
 // The methods.
 const (
-	MethodAuto     Method = "auto"     // Exact where possible, else Sampling
+	methodAuto     Method = "auto"     // Exact where possible, else Sampling
 	MethodExact    Method = "exact"    // in closed form, up to rounding
 	MethodSampling Method = "sampling" // antithetic permutation sampling, with standard errors
 )
@@ -244,9 +244,9 @@ func Shapley(ctx context.Context, model estimator.Predictor, background, rows da
 func (o *ShapleyOptions) check() error {
 	var errs []error
 	if o.Method == "" {
-		o.Method = MethodAuto
+		o.Method = methodAuto
 	}
-	if !slices.Contains([]Method{MethodAuto, MethodExact, MethodSampling}, o.Method) {
+	if !slices.Contains([]Method{methodAuto, MethodExact, MethodSampling}, o.Method) {
 		errs = append(errs, fmt.Errorf("inspection: method must be auto, exact or sampling, got %q", o.Method))
 	}
 	if o.Interactions && o.Method == MethodSampling {

@@ -40,7 +40,7 @@ func NewColumns(groups ...Group) Columns { return Columns{Groups: groups, Remain
 // Params declares remainder, and the parameters of the groups, prefixed by the name of the group.
 func (c *Columns) Params(l *param.List) {
 	l.Choice(&c.Remainder, "remainder",
-		"whether columns of no group are dropped or passed through", "drop", "passthrough")
+		"treatment of columns in no group: dropped, or passed through unchanged", "drop", "passthrough")
 	c.Groups = slices.Clone(c.Groups)
 	for i := range c.Groups {
 		g := &c.Groups[i]
@@ -53,7 +53,7 @@ func (c *Columns) Params(l *param.List) {
 
 // Holds describes the list of groups.
 func (Columns) Holds() ChildrenSpec {
-	return ChildrenSpec{Key: "groups", What: "group", Doc: "the groups; a column may be in several",
+	return ChildrenSpec{Key: "groups", What: "group", Doc: "groups of columns; a column may be in several",
 		Taken: []string{"remainder"}, Parallel: true,
 		Kind: Group{}, Named: "the kind that it selects, or group1, group2, …"}
 }
@@ -107,7 +107,8 @@ func (c Columns) Route(in datasets.InferredSchema, child func(i int,
 // Params declares select, and the parameters of the steps.
 func (g *Group) Params(l *param.List) {
 	l.Value(&selection{&g.Select}, "select",
-		"columns by name, kind (numeric, categorical or text), pattern with * and ?, or regular expression between slashes")
+		"columns by name, by kind (numeric, categorical or text), by pattern with * and ?, or by regular expression "+
+			"between slashes")
 	g.Steps = slices.Clone(g.Steps)
 	DeclareSteps(l, g.Steps)
 }

@@ -39,7 +39,7 @@ func NewUnion(fitters ...transformer.Fitter) Union { return Union{Parts: Steps(f
 
 // Params declares weights, and the parameters of the parts, prefixed by the name of the part.
 func (u *Union) Params(l *param.List) {
-	l.Floats(&u.Weights, "weights", "weight of the kernel of each part; default: 1", param.AtLeast(0))
+	l.Floats(&u.Weights, "weights", "weights of the kernels of the parts; default: 1", param.AtLeast(0))
 	l.Check("weights", func() error {
 		if n := len(u.Weights); n != 0 && n != len(u.Parts) {
 			return fmt.Errorf("%d numbers, one for each part", len(u.Parts))
@@ -52,7 +52,7 @@ func (u *Union) Params(l *param.List) {
 
 // Holds describes the list of parts.
 func (Union) Holds() ChildrenSpec {
-	return ChildrenSpec{Key: "parts", What: "part", Doc: "the maps", Parallel: true}
+	return ChildrenSpec{Key: "parts", What: "part", Doc: "steps whose outputs are concatenated", Parallel: true}
 }
 
 // Children returns the parts.

@@ -53,8 +53,9 @@ var chi2Intervals = []float64{0.8, 0.5, 0.4}
 
 // Params declares steps and interval.
 func (s *AdditiveChi2) Params(l *param.List) {
-	l.Int(&s.Steps, "steps", "number of sampled frequencies s; each input becomes 2s-1 features", param.Between(1, 1000))
-	l.Float(&s.Interval, "interval", "spacing of the sampled frequencies; 0 selects it for up to 3 steps",
+	l.Int(&s.Steps, "steps", "number of sampled frequencies s; an input has 2s-1 features", param.Between(1, 1000))
+	l.Float(&s.Interval, "interval", "spacing of the sampled frequencies; 0 selects a known optimum, for up to 3 "+
+		"steps",
 		param.AtLeast(0))
 	l.Check("interval", func() error {
 		if s.Interval == 0 && s.Steps > len(chi2Intervals) {

@@ -126,14 +126,15 @@ func (s *ARD) Params(l *param.List) {
 	l.Int(&s.Rows, "rows", "number of sampled rows for learning the scales", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "maximum number of steps of the optimizer", param.AtLeast(1))
 	l.Int(&s.Restarts, "restarts",
-		"number of starts of the optimizer, which share the steps; all but the first start at the best point, with small "+
-			"scales raised", param.Between(1, 100))
+		"number of starts of the optimizer, which share the steps; later starts begin at the best point so far, "+
+			"with small scales increased", param.Between(1, 100))
 	l.Float(&s.Floor, "floor", "minimum scale of a standardized input, relative to the largest", param.Between(0, 1))
-	l.Float(&s.Power, "power", "exponent of the scales; the mean distance of rows does not change", param.Between(0, 4))
-	l.Choice(&s.Objective, "objective", "objective of the scales: the evidence, or the squared leave-one-out error "+
-		"(press); with solve: coordinate, press is the error of sampled rows beyond part", "evidence", "press")
-	l.Choice(&s.Solve, "solve", "features: by gradients, with random Fourier features; exact: by gradients, with the "+
-		"exact kernel; coordinate: by a coordinate search with the exact kernel, which can set a scale to 0",
+	l.Float(&s.Power, "power", "exponent that is applied to the scales; the mean "+
+		"distance of rows is preserved", param.Between(0, 4))
+	l.Choice(&s.Objective, "objective", "objective: the evidence, or the squared leave-one-out error (press); with "+
+		"solve: coordinate, press is the error on sampled rows beyond part", "evidence", "press")
+	l.Choice(&s.Solve, "solve", "features: gradients, random Fourier features; exact: gradients, exact kernel; "+
+		"coordinate: coordinate search, exact kernel, which can set a scale to 0",
 		"features", "exact", "coordinate")
 	l.Int(&s.Part, "part",
 		"maximum number of rows with solve: exact or coordinate; the cost is cubic in it", param.AtLeast(2))

@@ -143,7 +143,7 @@ func TestARDGradientOfEveryKernel(t *testing.T) {
 					}
 					want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
 					if math.Abs(gradient[j]-want) > 1e-5*max(1, math.Abs(want)) {
-						t.Errorf("%s, %d rows, leave one out %v: derivative %d is %v, by differences %v", name, n, p.LeaveOneOut, j,
+						t.Errorf("%s, %d rows, leave-one-out %v: derivative %d is %v, by differences %v", name, n, p.LeaveOneOut, j,
 							gradient[j], want)
 					}
 				}

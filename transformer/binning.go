@@ -146,15 +146,16 @@ func (s *Binning) Params(l *param.List) {
 	l.Rougher("gamma")
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
 	l.MoreUnits("grids")
-	l.Value(binColumns{&s.Columns}, "columns", "exact: a column for each bin seen in training; or a number of columns "+
-		"to hash into")
-	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a bin with a column", param.AtLeast(1))
+	l.Value(binColumns{&s.Columns}, "columns", "exact: one column per bin with training rows; a number: bins are "+
+		"hashed into this number of columns")
+	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a bin; "+
+		"smaller bins have no column", param.AtLeast(1))
 	l.FewerUnits("min_count")
 	l.Value(inputCount{&s.Inputs}, "inputs",
-		"number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that "+
-			"one column was encoded to are one input")
+		"number of inputs of each grid, drawn at random; a small number models low-order interactions; the encoded "+
+			"columns of one original column are one input")
 	l.Choice(&s.InputWeights, "input_weights",
-		"with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation",
+		"probabilities of the drawn inputs: equal, or in proportion to gamma times the standard deviation",
 		"uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("columns", func() error {

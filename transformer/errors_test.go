@@ -158,7 +158,7 @@ func TestFitRefuses(t *testing.T) {
 			"column x0 is numeric, and fill is the text \"a\""},
 		"a number among names": {Impute{Strategy: "constant", FillValue: 2}, names, "a code from 0 to 1"},
 		"fill with NaN": {Impute{Strategy: "constant", FillValue: math.NaN()}, numbers,
-			"fill_value: must be a number, or the name of a level, got NaN"},
+			"fill_value: must be a number, or the name of a category, got NaN"},
 		"onehot of numbers": {NewOneHot(), numbers, "column x0 must be categorical, got numeric"},
 		"onehot of no code": {NewOneHot(), datasets.Set{X: mat.NewDense(2, 1, []float64{0, 2}), Schema: names.Schema},
 			"row 1, column c: 2 is not the code of one of 2 levels"},

@@ -48,7 +48,8 @@ func NewHash() Hash { return Hash{Features: 1024, Signed: true} }
 func (s *Hash) Params(l *param.List) {
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
 	l.MoreUnits("features")
-	l.Bool(&s.Signed, "signed", "whether categories add 1 or -1 by their hash, so that collisions cancel on average")
+	l.Bool(&s.Signed, "signed", "whether the hash also determines the sign (1 or -1), so that collisions cancel on "+
+		"average")
 }
 
 // Tags returns that the fit depends on the schema only.

@@ -74,7 +74,7 @@ func (f fillValue) Get() any {
 	return *f.number
 }
 
-func (f fillValue) Constraint() string { return "a number, or the name of a level" }
+func (f fillValue) Constraint() string { return "a number, or the name of a category" }
 
 func (f fillValue) Check() error {
 	if !finite(*f.number) {
@@ -85,11 +85,11 @@ func (f fillValue) Check() error {
 
 // Params declares strategy, fill and indicator.
 func (s *Impute) Params(l *param.List) {
-	l.Choice(&s.Strategy, "strategy", "value for missing entries", "mean", "median", "most_frequent", "constant")
-	l.Value(fillValue{&s.FillValue, &s.FillCategory}, "fill_value", "the constant: a number, or for categorical "+
-		"columns the name of a category")
-	l.Bool(&s.Indicator, "indicator", "whether to add an indicator column for each column with missing values in "+
-		"training")
+	l.Choice(&s.Strategy, "strategy", "replacement of missing values", "mean", "median", "most_frequent", "constant")
+	l.Value(fillValue{&s.FillValue, &s.FillCategory}, "fill_value", "constant for strategy: constant; a number, or "+
+		"the name of a category for categorical columns")
+	l.Bool(&s.Indicator, "indicator", "whether to add an indicator column for each column with missing training "+
+		"values")
 }
 
 // Fit learns the fill values.
@@ -178,7 +178,7 @@ func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 	case !categorical && s.FillCategory != "":
 		problem = fmt.Sprintf("is numeric, and fill is the text %q", s.FillCategory)
 	case categorical && s.FillCategory == "" && !isCode(s.FillValue, len(c.Categories)):
-		problem = fmt.Sprintf("is categorical, and fill is %g; use the name of a level, or a code from 0 to %d",
+		problem = fmt.Sprintf("is categorical, and fill is %g; use the name of a category, or a code from 0 to %d",
 			s.FillValue, len(c.Categories)-1)
 	}
 	if problem != "" {

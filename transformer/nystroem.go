@@ -103,13 +103,14 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
 	l.MoreUnits("landmarks")
 	l.Choice(&s.Choose, "selection",
-		"selection of landmarks: uniformly, or by randomly pivoted Cholesky (rpcholesky)", "uniform", "rpcholesky")
+		"sampling of landmarks: uniform, or by randomly pivoted Cholesky", "uniform", "rpcholesky")
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Int(&s.Degree, "degree", "degree of the polynomial kernel", param.Between(1, maxDegree))
 	l.Float(&s.Coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))
-	l.String(&s.LandmarksFrom, "landmarks_from", "CSV file of rows to select landmarks from; empty: the training rows")
+	l.String(&s.LandmarksFrom, "landmarks_from", "CSV file of rows from which landmarks are selected; default: the "+
+		"training rows")
 	l.Seed(&s.Seed, "seed", "seed of the selection")
 	l.Check("landmarks_from", func() error {
 		if s.Kernel == kernel.Precomputed && s.LandmarksFrom != "" {

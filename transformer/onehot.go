@@ -38,7 +38,8 @@ func NewOneHot() OneHot { return OneHot{MinCount: 1} }
 
 // Params declares min_count.
 func (s *OneHot) Params(l *param.List) {
-	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a category with a column", param.AtLeast(1))
+	l.Int(&s.MinCount, "min_count", "minimum number of training rows of a category; "+
+		"rarer categories have no column", param.AtLeast(1))
 	l.FewerUnits("min_count")
 }
 

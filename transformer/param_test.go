@@ -112,8 +112,8 @@ func TestParametersRefuse(t *testing.T) {
 		{NewBinning(), "kernel", "custom", "laplacian, hyperbolic, triangular or smooth"},
 		{NewRFF(), "kernel", "custom", "which only Go programs can set"},
 		{NewBinning(), "kernel", 3, "kernel: must be laplacian, hyperbolic, triangular or smooth, got 3"},
-		{NewImpute(), "fill_value", "", `fill_value: must be a number, or the name of a level, got ""`},
-		{NewImpute(), "fill_value", true, "fill_value: must be a number, or the name of a level, got true"},
+		{NewImpute(), "fill_value", "", `fill_value: must be a number, or the name of a category, got ""`},
+		{NewImpute(), "fill_value", true, "fill_value: must be a number, or the name of a category, got true"},
 	} {
 		s, err := param.With(c.spec, param.Setting{Path: c.path, Value: c.value})
 		if err == nil {

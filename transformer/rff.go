@@ -129,9 +129,9 @@ func (s *RFF) Params(l *param.List) {
 	l.Rougher("gamma")
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
 	l.MoreUnits("features")
-	l.Choice(&s.Map, "map", "real-valued form of the map: cosine and sine, or cosine with a random "+
-		"phase", "paired", "phase")
-	l.Choice(&s.Draw, "draw", "sampling of the frequencies", fourier.Laws...)
+	l.Choice(&s.Map, "map", "form of the features: pairs of cosine and sine, or "+
+		"cosine with a random phase", "paired", "phase")
+	l.Choice(&s.Draw, "draw", "sampling method of the frequencies", fourier.Laws...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)

@@ -91,19 +91,20 @@ const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the inner ridge regression, whose gradients are averaged",
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the inner kernel ridge regression",
 		spectral.FourierKernels...)
-	l.Int(&s.Rounds, "rounds", "maximum number of rounds, each of which learns the map again", param.Between(1, 100))
+	l.Int(&s.Rounds, "rounds", "maximum number of rounds; each fits the regression "+
+		"and updates the map", param.Between(1, 100))
 	l.Bool(&s.Diagonal, "diagonal",
-		"whether to learn a scale for each input instead of a full matrix; sparse rows stay sparse")
+		"whether to learn one scale per input instead of a full matrix; sparse rows then stay sparse")
 	l.Float(&s.Power, "power", "exponent of the matrix M that multiplies the inputs; 0 selects it by validation",
 		param.AtLeast(0))
 	l.Choice(&s.Solve, "solve",
-		"inner ridge regression: with the exact kernel, or with random Fourier features", "exact", "features")
+		"inner regression: exact kernel, or random Fourier features", "exact", "features")
 	l.Int(&s.Features, "features", "number of features with solve: features", param.Between(2, maxFeatures))
 	l.MoreUnits("features")
-	l.Int(&s.Rows, "rows", "maximum number of rows to learn from", param.Between(minLearned, math.MaxInt32))
-	l.Int(&s.Part, "part", "maximum number of rows of one exact kernel; more rows are split into several",
+	l.Int(&s.Rows, "rows", "maximum number of sampled training rows", param.Between(minLearned, math.MaxInt32))
+	l.Int(&s.Part, "part", "maximum number of rows of an exact kernel matrix; more rows are divided into several",
 		param.Between(minLearned, math.MaxInt32))
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive())
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive())

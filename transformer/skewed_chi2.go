@@ -49,7 +49,7 @@ func NewSkewedChi2() SkewedChi2 { return SkewedChi2{Features: 1000, Skewedness: 
 func (s *SkewedChi2) Params(l *param.List) {
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
 	l.MoreUnits("features")
-	l.Float(&s.Skewedness, "skewedness", "number c that is added to the inputs", param.Positive())
+	l.Float(&s.Skewedness, "skewedness", "constant c that is added to the inputs", param.Positive())
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 

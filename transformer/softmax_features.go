@@ -64,7 +64,7 @@ func (s *SoftmaxFeatures) Params(l *param.List) {
 	l.Rougher("gamma")
 	l.Int(&s.Features, "features", "output width m", param.Between(1, maxFeatures))
 	l.MoreUnits("features")
-	l.Choice(&s.Draw, "draw", "sampling of the normal vectors", softmax.Draws...)
+	l.Choice(&s.Draw, "draw", "sampling method of the normal vectors", softmax.Draws...)
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 

@@ -108,10 +108,10 @@ func (p targetSmooth) Check() error {
 // Params declares smooth, folds and seed.
 func (s *TargetEncode) Params(l *param.List) {
 	l.Value(targetSmooth{&s.Smooth}, "smooth",
-		"weight of the overall mean, in rows; auto estimates it for each category")
+		"weight of the overall mean, as a number of rows; auto estimates it for each category")
 	l.MorePenalty("smooth")
-	l.Int(&s.Folds, "folds", "number of folds; the training rows of each are encoded by the "+
-		"others", param.Between(2, 100))
+	l.Int(&s.Folds, "folds", "number of cross-fitting folds: the training rows of a fold are encoded by those of "+
+		"the other folds", param.Between(2, 100))
 	l.Seed(&s.Seed, "seed", "seed of the folds")
 }
 

@@ -136,19 +136,19 @@ func (p stopWords) Check() error { return nil }
 
 // Params declares the options of terms and weights.
 func (s *TFIDF) Params(l *param.List) {
-	l.Choice(&s.Analyzer, "analyzer", "unit of the terms: words, characters, or characters within words", "word",
+	l.Choice(&s.Analyzer, "analyzer", "unit of n-grams: words, characters, or characters within words", "word",
 		"char", "char_wb")
 	l.Value(ngramRange{&s.MinN, &s.MaxN}, "ngrams", "minimum and maximum length of n-grams")
 	l.Int(&s.MinCount, "min_count", "minimum number of training rows with a term", param.AtLeast(1))
 	l.FewerUnits("min_count")
-	l.Int(&s.MaxFeatures, "max_features", "number of terms of each column, the most frequent ones; 0 for all",
+	l.Int(&s.MaxFeatures, "max_features", "maximum number of terms per column, the most frequent ones; 0 for all",
 		param.Between(0, maxFeatures))
-	l.Int(&s.Hashing, "hashing", "number of columns for hashed terms; 0 for a column per term",
+	l.Int(&s.Hashing, "hashing", "number of columns that terms are hashed into; 0: one column per term",
 		param.Between(0, maxFeatures))
-	l.Bool(&s.Indicator, "indicator", "whether to add an indicator of rows without a known term, one per column")
-	l.Bool(&s.Sublinear, "sublinear", "whether counts tf become 1 + ln tf")
-	l.Bool(&s.Lowercase, "lowercase", "whether the text is converted to lower case")
-	l.Value(stopWords{&s.StopWords}, "stop_words", "words to exclude; english for the list of scikit-learn")
+	l.Bool(&s.Indicator, "indicator", "whether to add, for each input, an indicator of rows without a known term")
+	l.Bool(&s.Sublinear, "sublinear", "whether to replace counts tf by 1 + ln tf")
+	l.Bool(&s.Lowercase, "lowercase", "whether to convert the text to lower case")
+	l.Value(stopWords{&s.StopWords}, "stop_words", "words to exclude; english is scikit-learn's list")
 	l.Check("hashing", func() error {
 		if s.Hashing > 0 && (s.MinCount > 1 || s.MaxFeatures > 0) {
 			return errors.New("must be 0 with min_count or max_features: hashed terms are not counted individually")

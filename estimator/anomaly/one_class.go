@@ -57,7 +57,8 @@ var (
 
 // Params declares the hyperparameters.
 func (s *OneClass) Params(l *param.List) {
-	l.Float(&s.Nu, "nu", "maximum share of training rows that are anomalies", param.Range{Low: 0, High: 1, LowOpen: true})
+	l.Float(&s.Nu, "nu", "upper bound on the share of training "+
+		"rows that are anomalies", param.Range{Low: 0, High: 1, LowOpen: true})
 	l.Float(&s.Tol, "tol", "tolerance: duality gap, relative to the objective", param.Positive())
 	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
 }

@@ -63,7 +63,7 @@ func NewSpectral() Spectral {
 
 // Params declares the hyperparameters.
 func (s *Spectral) Params(l *param.List) {
-	s.Kernel.Declare(l, "weights of the edges of the graph; linear: inner products of the inputs",
+	s.Kernel.Declare(l, "edge weights of the graph; linear: inner products of the inputs",
 		string(kernel.Linear), string(kernel.Precomputed))
 	l.Unlisted("kernel", "") // of a literal
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))

@@ -49,7 +49,7 @@ func NewCalibrated(inner estimator.Estimator) Calibrated {
 // Params declares the method, the number of folds, and the parameters of the estimator.
 func (s *Calibrated) Params(l *param.List) {
 	l.Choice(&s.Method, "method", "calibration method", calibration.Methods...)
-	declareFolds(l, &s.Folds, "number of folds for out-of-fold scores; 0: leave-one-out if it has a closed form, else 5")
+	declareFolds(l, &s.Folds, "number of folds for out-of-fold scores; 0: exact leave-one-out if supported, else 5")
 	l.Child("estimator", &s.Estimator)
 }
 

@@ -138,7 +138,7 @@ func weakClassifier() estimator.RidgeClassifier {
 }
 
 // Leave-one-out equals n folds.
-func TestCalibratedLeavesOneOut(t *testing.T) {
+func TestCalibratedByLeaveOneOut(t *testing.T) {
 	data := overlapping(4, 60)
 	probe := overlapping(5, 20).X
 	for _, of := range []estimator.Estimator{estimator.NewRidgeClassifier(),

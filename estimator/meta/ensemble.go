@@ -67,14 +67,15 @@ func NewSeedEnsemble(inner estimator.Estimator, seeds int) Ensemble {
 
 // Params declares how members are combined, and the parameters of the estimator or of the members.
 func (s *Ensemble) Params(l *param.List) {
-	l.Int(&s.Seeds, "seeds", "number of copies of estimator with different random seeds; 0 with members",
+	l.Int(&s.Seeds, "seeds", "number of copies of the estimator with different random seeds; 0 with members",
 		param.Between(0, 1000))
 	l.Check("seeds", s.checkParts)
-	l.Choice(&s.Weights, "weights", "weights of the members: minimal out-of-fold error, equal, or given", "stacked",
+	l.Choice(&s.Weights, "weights", "weights of the members: stacked (minimal out-of-fold "+
+		"error), equal, or given", "stacked",
 		"equal", "given")
-	l.Floats(&s.Given, "given", "weights in the order of the members, for weights: given", param.AtLeast(0))
+	l.Floats(&s.Given, "given", "weights of the members, in order, for weights: given", param.AtLeast(0))
 	l.Check("given", s.checkGiven)
-	declareFolds(l, &s.Folds, "cross-validation folds for stacking; 0: exact leave-one-out if available, else 5")
+	declareFolds(l, &s.Folds, "number of folds for stacking; 0: exact leave-one-out if supported, else 5")
 	l.Seed(&s.Seed, "seed", "seed of the folds in regression")
 	l.OptionalChild("estimator", &s.Estimator)
 	l.OptionalChild("members", &s.Members)

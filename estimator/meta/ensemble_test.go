@@ -34,7 +34,7 @@ func TestEnsembleConformance(t *testing.T) {
 		spec    estimator.Estimator
 		options estimatortest.Options
 	}{
-		"leave one out":       {weighted, estimatortest.Options{Folds: true}},
+		"leave-one-out":       {weighted, estimatortest.Options{Folds: true}},
 		"folds":               {byFolds, estimatortest.Options{Folds: true}},
 		"equal":               {equal, estimatortest.Options{}},
 		"given":               {given, estimatortest.Options{}},
@@ -47,7 +47,7 @@ func TestEnsembleConformance(t *testing.T) {
 		"pipelines": {ensemble(fourier(0.1, estimator.NewRidge()), estimator.NewRidge()),
 			estimatortest.Options{Folds: true, Origin: true, Tolerance: 1e-5}},
 	} {
-		if exhaustive.Case(name, "leave one out", "three probabilities", "two scores", "seeds") {
+		if exhaustive.Case(name, "leave-one-out", "three probabilities", "two scores", "seeds") {
 			t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.options) })
 		}
 	}

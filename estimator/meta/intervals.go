@@ -88,7 +88,7 @@ func (s *Intervals) Params(l *param.List) {
 	l.Float(&s.Level, "level", "probability that an interval contains a new target, or a set the class", between)
 	l.Float(&s.Calibration, "calibration",
 		"share of the rows that split and cqr hold out for calibration", between)
-	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the model's own standard deviation")
+	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the predicted standard deviation")
 	l.String(&s.Group, "group", "input column of groups, which split and cqr calibrate separately")
 	l.Seed(&s.Seed, "seed", "seed of the selection of the calibration rows")
 	l.Child("estimator", &s.Estimator)

@@ -69,10 +69,10 @@ func NewTarget(inner estimator.Estimator) Target {
 // Params declares the transform, its exponent, smear, limits, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {
 	l.Choice(&s.Transform, "transform", "transformation of the targets", monotone.Kinds...)
-	l.Float(&s.Exponent, "exponent", "exponent of power", param.Positive())
-	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals (smearing) instead of the median")
-	l.Choice(&s.Limits, "limits", "whether predictions stay in the range of the training targets; auto: where that "+
-		"lowers cross-validated squared errors", "none", "range", "auto")
+	l.Float(&s.Exponent, "exponent", "exponent of transform: power", param.Positive())
+	l.Bool(&s.Smear, "smear", "whether to predict the mean (smearing over the residuals) instead of the median")
+	l.Choice(&s.Limits, "limits", "whether to clip predictions to the range of the training targets; auto: if this "+
+		"lowers the cross-validated squared error", "none", "range", "auto")
 	l.Unlisted("limits", "")
 	l.Child("estimator", &s.Estimator)
 }

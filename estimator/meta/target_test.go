@@ -199,12 +199,12 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 		spec := target(transform, weak)
 		loo.Candidates = batch.Candidates(spec)
 		if _, err := spec.PlanBatch(loo); (err == nil) != can {
-			t.Errorf("%s: leaving one out: %v", transform, err)
+			t.Errorf("%s: leave-one-out: %v", transform, err)
 		}
 	}
 	loo.Candidates = batch.Candidates(target("log", estimator.NewSVR()))
 	if _, err := target("log", estimator.NewSVR()).PlanBatch(loo); err == nil {
-		t.Error("svr leaves one out")
+		t.Error("svr supports leave-one-out")
 	}
 }
 
@@ -383,7 +383,7 @@ func TestLimitsOfFolds(t *testing.T) {
 		}
 		loo := batch.Job{Shape: data.Shape(), LeaveOneOut: true, Candidates: batch.Candidates(spec)}
 		if _, err := spec.PlanBatch(loo); err == nil {
-			t.Errorf("%s leaves one out, of another range without it", limits)
+			t.Errorf("leave-one-out with limits %s, which depend on the row", limits)
 		}
 	}
 }

@@ -62,11 +62,11 @@ func NewThreshold(inner estimator.Estimator) Threshold {
 
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
 func (s *Threshold) Params(l *param.List) {
-	l.String(&s.Score, "score", "metric of predicted classes to optimize; auto: balanced_accuracy, the cost if it "+
-		"is given, f1 of each of several labels")
+	l.String(&s.Score, "score", "metric to optimize, of predicted classes; auto: the cost if it is given, else "+
+		"balanced_accuracy, or f1 for each of several labels")
 	l.Check("score", s.checkScore)
-	l.Value(&s.Costs, "cost", "cost of each kind of error, instead of a score")
-	declareFolds(l, &s.Folds, "number of folds for out-of-fold scores; 0: leave-one-out if it has a closed form, else 5")
+	l.Value(&s.Costs, "cost", "misclassification costs, instead of a score")
+	declareFolds(l, &s.Folds, "number of folds for out-of-fold scores; 0: exact leave-one-out if supported, else 5")
 	l.Child("estimator", &s.Estimator)
 }
 

@@ -121,7 +121,7 @@ var comparisons = []comparison{
 		peers:  []peer{{"calibrated", "CalibratedClassifierCV"}},
 	},
 	{
-		name: "intervals", about: "intervals that hold 90 %, leaving one out", set: "concrete", rows: "concrete, 927 rows",
+		name: "intervals", about: "intervals of level 90 %, leave-one-out", set: "concrete", rows: "concrete, 927 rows",
 		scores: scores{"coverage", "width"},
 		ours:   []ours{{about: "jackknife+", spec: "jackknife_plus.yaml"}, {about: "split", spec: "split.yaml"}},
 		peers:  []peer{{"mapie", "MAPIE, jackknife+"}},

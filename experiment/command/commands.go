@@ -322,7 +322,7 @@ Example: bochner report runs/adult`
 
 func (c reportCommand) Run(s *session) error {
 	progress, _, end := s.progress()
-	path, err := experiment.Report(s.ctx, c.Folder, experiment.Options{Progress: progress})
+	path, err := experiment.Options{Progress: progress}.Report(s.ctx, c.Folder)
 	end()
 	if err != nil {
 		return err

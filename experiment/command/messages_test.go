@@ -265,7 +265,7 @@ var configMessages = []messageCase{
 	about("more folds than rows", "search", "search: {cv: {kind: kfold, folds: 50}}"),
 	about("more folds than groups", "data",
 		"data: {train: rows.csv, target: y, task: classification, group: c}\nsearch: {folds: 3}"),
-	about("leaving one out of a logistic regression", "search", "search: {cv: {kind: loo}}"),
+	about("leave-one-out of a logistic regression", "search", "search: {cv: {kind: loo}}"),
 	about("halving from more rows than there are", "search", "search: {halving: {min_resources: 1000}}"),
 	about("errors of every kind at once", "data",
 		"data: {train: gaps.csv, target: y, task: classification, test: stray.csv}\nsearch: {folds: 30, score: r2}"),

@@ -31,7 +31,7 @@ func showResult(out io.Writer, r result.Result) {
 		case s.Candidates == 1:
 			candidates = "1 candidate"
 		}
-		if from := s.Started; from != nil {
+		if from := s.Started; from.Run != "" {
 			candidates = fmt.Sprintf("started from %s: %d of %.0f candidates", from.Run, s.Candidates, from.GridSize)
 		}
 		if rounds := len(s.Rounds); rounds > 0 {

@@ -394,7 +394,7 @@ func searchSection(r result.Result) (s section) {
 	}
 	s.Sources = append(resultLinks("search"), link{"cv_results.csv", "cv_results.csv"})
 	number := fmt.Sprint(f.Candidates)
-	if from := f.Started; from != nil {
+	if from := f.Started; from.Run != "" {
 		s.Text = append(s.Text, "The search started from the candidates of "+from.Run+".")
 		number += " of " + formatCount(from.GridSize)
 	}

@@ -86,9 +86,13 @@ type Search struct {
 	OnGridEdge []string  `json:"on_grid_edge"`
 	Shared     []string  `json:"shared"`
 	Unreached  int       `json:"unreached,omitempty"` // fits that the budget left no time for
-	// Started is the earlier run that the search started from; nil for none.
-	Started *EarlierRun `json:"started_from,omitempty"`
-	Rounds  []struct {
+	// Started is the earlier run that the search started from.
+	Started struct {
+		Run      string  `json:"run"`       // its directory
+		SHA256   string  `json:"sha256"`    // of its cv_results.csv
+		GridSize float64 `json:"grid_size"` // number of points of the grid of this search, of which Candidates were evaluated
+	} `json:"started_from,omitzero"`
+	Rounds []struct {
 		Resource   int       `json:"resource"`
 		Candidates int       `json:"candidates"`
 		Best       Candidate `json:"best"`
@@ -96,13 +100,6 @@ type Search struct {
 
 	// All are the candidates, the rows of cv_results.csv.
 	All []Candidate `json:"-"`
-}
-
-// EarlierRun is a run whose candidates a search starts from.
-type EarlierRun struct {
-	Run      string  `json:"run"`       // its directory
-	SHA256   string  `json:"sha256"`    // of its cv_results.csv
-	GridSize float64 `json:"grid_size"` // number of points of the grid of this search, of which Candidates were evaluated
 }
 
 // Candidate is one point of the grid with its cross-validated score.
@@ -170,14 +167,6 @@ type Auto struct {
 	Costs          []AutoCost `json:"costs,omitempty"`
 }
 
-// AutoCost is the measured cost of predictions of a candidate.
-type AutoCost struct {
-	Recipe         string  `json:"recipe"`
-	Mean           float64 `json:"mean"` // score
-	PredictSeconds float64 `json:"predict_seconds"`
-	Bytes          float64 `json:"bytes"`
-}
-
 // Uncertainty describes prediction intervals or prediction sets and, where targets are known, their quality.
 type Uncertainty struct {
 	Method   string   `json:"method"` // jackknife_plus, jackknife, split or normal
@@ -187,4 +176,12 @@ type Uncertainty struct {
 	Size     *float64 `json:"size,omitempty"`     // mean number of classes in a set
 	// Pooled are the groups with too few calibration rows for the level, which share their calibration.
 	Pooled []string `json:"pooled_groups,omitempty"`
+}
+
+// AutoCost is the cost of the predictions of a candidate.
+type AutoCost struct {
+	Recipe         string  `json:"recipe"`
+	Mean           float64 `json:"mean"` // score
+	PredictSeconds float64 `json:"predict_seconds"`
+	Bytes          float64 `json:"bytes"`
 }

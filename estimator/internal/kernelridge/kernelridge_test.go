@@ -338,9 +338,9 @@ func TestSolveEndsWhenItIsLate(t *testing.T) {
 	}
 }
 
-// TestLeaveOneOutIsToLeaveOutEach checks that leave-one-out predictions equal those of the systems
+// TestLeaveOneOutEqualsRefits checks that leave-one-out predictions equal those of the systems
 // without each row.
-func TestLeaveOneOutIsToLeaveOutEach(t *testing.T) {
+func TestLeaveOneOutEqualsRefits(t *testing.T) {
 	const n, columns = 40, 2
 	k := gaussian(n, 0.4)
 	weights, y := problem(n, columns)
@@ -400,7 +400,7 @@ func TestFactorOfALostPenalty(t *testing.T) {
 		t.Error(r, err)
 	}
 	if _, _, err := f.LeaveOneOut(ctx, x, 1, false); err == nil {
-		t.Error("left one out")
+		t.Error("leave-one-out of a damaged factor")
 	}
 }
 

@@ -37,11 +37,11 @@ type Spec struct {
 
 // Params declares the parameters of the sections, except those of the steps and the grid.
 func (s *Spec) Params(l *param.List) {
-	l.String(&s.Name, "name", "Name of the experiment; that of the file when left out.")
-	l.Seed(&s.Seed, "seed", "Seed of all random draws. Each step, the split and the folds have a stream of their own, "+
+	l.String(&s.Name, "name", "Name of the experiment. Default: the name of the file.")
+	l.Seed(&s.Seed, "seed", "Seed of all random draws. The steps, the split and the folds use separate streams "+
 		"derived from it.")
 	l.Choice(&s.Pipeline.Precision, "precision",
-		"Precision of the dense features that the estimator reads. float32 takes half the memory and about half the time.",
+		"Precision of the dense features of the estimator. float32 takes half the memory and about half the time.",
 		pipeline.Float64, pipeline.Float32)
 	l.Child("data", &s.Data)
 	l.Child("search", &s.Search)
@@ -99,44 +99,44 @@ type Known struct {
 
 // Params declares the keys of the section.
 func (s *Data) Params(l *param.List) {
-	l.Value(&s.Train, "train", "File of the rows to learn from, relative to the experiment file. Several files, in one "+
-		"format and with the same columns, are read as one: those of a pattern or a folder in the order of their names, "+
-		"in which numbers count as such, those of a list as listed.")
-	l.Value(&s.Test, "test", "File of the rows to test on, with the columns of the training file; or several.")
+	l.Value(&s.Train, "train", "Training file, relative to the experiment file. Several files of one format, with "+
+		"equal columns, are concatenated: files of a pattern or a directory by name in natural order (part2 before "+
+		"part10), files of a list in the order of the list.")
+	l.Value(&s.Test, "test", "Test file, or several, with the columns of the training file.")
 	l.Child("sql", &s.SQL)
 	l.Child("gram", &s.Gram)
-	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
+	l.String(&s.Dataset, "dataset", "Name of a built-in data set, instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
 	l.Choice(&s.Format, "format", "Format of the files; auto: by the extension ("+strings.Join(reader.Extensions(), " ")+
 		"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
-	l.Value(&s.Target, "target", "Column to predict, or several with numbers or, with task: multilabel, labels. "+
-		"Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. "+
-		"Optional for clustering and anomaly, "+
-		"where it is not an input and only scores the result.")
+	l.Value(&s.Target, "target", "Column to predict, or several columns of numbers or, with task: multilabel, of "+
+		"labels. Default: the last column; svmlight files and built-in data define their own target. Clustering and "+
+		"anomaly detection use an optional target only for scores.")
 	l.Child("labels", &s.Labels)
 	l.Value(&s.Positive, "positive",
-		"Values of the target that form the positive class; all others form the class `rest`, but a single other value "+
-			"keeps its name. Default: of two classes the second in numeric or alphabetical order, such as yes of no and "+
-			"yes. With task: anomaly, the values that are anomalies.")
-	l.String(&s.Suffix, "suffix", "Suffix of target values in some of the files, which is removed.")
-	l.Choice(&s.Task, "task", "Learning task. auto: the task of the model if it needs no target; else classification for "+
-		"strings and for at most 10 distinct integers, and regression for other numbers. clustering: groups of rows. "+
-		"anomaly: rows that are outliers. multilabel: several labels per row, as targets with two values each, such as 0 "+
-		"and 1, or as lists in one target (labels.delimiter).", "auto", "classification",
+		"Target values of the positive class, or of anomalies with task: anomaly. All other values form the class "+
+			"`rest`; a single other value keeps its name. Default: the second of two classes in numeric or alphabetical "+
+			"order, such as yes for no and yes.")
+	l.String(&s.Suffix, "suffix", "Suffix to remove from target values, if only some files have it.")
+	l.Choice(&s.Task, "task", "Learning task. auto: clustering or anomaly if the model is of this kind, else "+
+		"classification for strings and for at most 10 distinct integers, and regression for other numbers. "+
+		"multilabel: several labels per row, as several targets of two values each or as lists in one target "+
+		"(labels.delimiter).", "auto", "classification",
 		"regression", "clustering", "anomaly", "multilabel")
 	l.Choice(&s.MissingTarget, "missing_target",
-		"Rows without a target value: an error, or dropped.", "error", "drop")
-	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is not an input.")
+		"Treatment of rows without a target value: an error, or dropped.", "error", "drop")
+	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0; not an input.")
 	l.String(&s.Group, "group", "Column of group labels for grouped folds; not an input.")
-	l.Names(&s.Drop, "drop", "Columns to ignore.")
-	l.Value(&s.Kinds, "kinds", "Kinds of columns whose values are ambiguous, such as numeric codes: {zip: categorical}.")
-	l.Value(&s.Dates, "dates", "Columns of dates. Numeric columns of its parts, such as sold_year and "+
-		"sold_month, replace each: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} if "+
-		"the day comes first, mdy if the month does.")
+	l.Names(&s.Drop, "drop", "Columns to exclude.")
+	l.Value(&s.Kinds, "kinds", "Kinds of columns that the values do not determine, such as numeric codes: {zip: "+
+		"categorical}.")
+	l.Value(&s.Dates, "dates", "Columns of dates, with the numeric columns that replace them: {sold: [year, month, "+
+		"weekday]} gives sold_year, sold_month and sold_weekday. The order of day, month and year, if it is not "+
+		"year, month and day: {sold: {order: dmy, parts: [year, month]}}.")
 	l.Choice(&s.Stream, "stream",
-		"Whether to read the file block by block instead of into memory. auto: if it is large; with a search, "+
+		"Whether to read the file in blocks instead of loading it into memory. auto: if it is large; with a search, "+
 			"if it exceeds half of the memory.", "auto", "always", "never")
 }
 
@@ -145,10 +145,10 @@ type Gram struct{ Train, Test string }
 
 // Params declares the keys of the section.
 func (s *Gram) Params(l *param.List) {
-	l.String(&s.Train, "train", "File of the kernel values of all pairs of training rows, a symmetric matrix in .npy, "+
-		"relative to the experiment file. Row i is that of row i of data.train.")
-	l.String(&s.Test, "test", "File of the kernel values of each row of data.test, in its order, with every row of "+
-		"data.train: rows × training rows, in .npy.")
+	l.String(&s.Train, "train", "Gram matrix of the training rows, a symmetric .npy file, relative to the "+
+		"experiment file. Its rows are in the order of data.train.")
+	l.String(&s.Test, "test", "Kernel values of the test rows with the training rows, an .npy file of test rows × "+
+		"training rows, in the orders of data.test and data.train.")
 }
 
 // Given reports whether the section is present.
@@ -189,9 +189,9 @@ type Split struct {
 
 // Params declares the keys of the section.
 func (s *Split) Params(l *param.List) {
-	l.Float(&s.Test, "test", "Share of the rows to test on, instead of a test file; 0 for none.",
+	l.Float(&s.Test, "test", "Share of the rows held out as test set, instead of a test file; 0 for none.",
 		param.Range{High: 1, HighOpen: true})
-	l.Bool(&s.Stratify, "stratify", "Whether both parts have the class frequencies of all rows.")
+	l.Bool(&s.Stratify, "stratify", "Whether to preserve the class frequencies in both parts.")
 	l.Bool(&s.Shuffle, "shuffle", "Whether test rows are random; otherwise they are the last ones.")
 }
 
@@ -212,22 +212,21 @@ type Search struct {
 func (s *Search) Params(l *param.List) {
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
 	l.Child("cv", &s.CV)
-	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2, for multilabel f1_micro; "+
-		"for clustering adjusted_rand where a target is named, else silhouette; for anomaly roc_auc, which needs a "+
-		"target to be named.")
-	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is "+
-		"within one standard error of it.", "best", "one_std_error")
+	l.Value(&s.Score, "score", "Metric of the selection. auto: accuracy for classification, r2 for regression, "+
+		"f1_micro for multilabel, roc_auc for anomaly, which requires a target; for clustering adjusted_rand with a "+
+		"target, else silhouette.")
+	l.Choice(&s.Refit, "refit", "Candidate to refit on all training rows: the best, or the simplest within one "+
+		"standard error of the best score.", "best", "one_std_error")
 	l.Choice(&s.Strategy, "strategy",
-		"Order of candidates. grid: all of them, unless random or halving is given. coordinate: one axis after the "+
-			"other, with the best values so far of the others; for grids of many axes, such as "+
+		"Search strategy. grid: all candidates, unless random or halving is given. coordinate: optimizes one axis "+
+			"at a time, with all other axes fixed at their best values; for grids with many axes, such as "+
 			"scale.factors.*.", "grid", "coordinate")
-	l.Int(&s.Rounds, "rounds", "Maximum number of rounds over all axes with strategy: coordinate; a round without "+
+	l.Int(&s.Rounds, "rounds", "Maximum number of passes over all axes with strategy: coordinate; a pass without "+
 		"improvement ends the search.", param.Between(1, 1000))
-	l.Int(&s.Random, "random", "Number of candidates to draw from the grid at random; 0 for all of them.",
+	l.Int(&s.Random, "random", "Number of candidates drawn at random from the grid; 0 for all.",
 		param.Between(0, 1_000_000))
-	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates with "+
-		"scores on all folds is fitted to all training rows. Running the same file again resumes the search for the same "+
-		"time.")
+	l.Value(&s.Budget, "budget", "Time limit of the search, such as 10m. The best candidate with scores on all "+
+		"folds is then refitted. Another run of the same file resumes the search for the same time.")
 	l.Child("halving", &s.Halving)
 }
 
@@ -240,14 +239,13 @@ type CV struct {
 
 // Params declares the keys of the section.
 func (s *CV) Params(l *param.List) {
-	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification "+
-		"and anomaly, else kfold. time keeps the order: it trains on what came before. hash puts each row into a fold by "+
-		"a hash of its number: the folds of rows that stay in the file (data.stream), for which auto takes it. loo "+
-		"predicts every row by the model of all others, exactly, and gcv by generalized cross-validation: for ridge and "+
-		"ridge_classifier behind steps that learn nothing from the "+
-		"rows.", "auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
+	l.Choice(&s.Kind, "kind", "Type of cross-validation. auto: hash for streamed data, group with data.group, "+
+		"stratified for classification and anomaly, else kfold. time: each test fold follows its training rows. "+
+		"hash: the fold depends on a hash of the row number. loo: exact leave-one-out. gcv: generalized "+
+		"cross-validation, for ridge and ridge_classifier after steps that do not learn from the rows.",
+		"auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
 	l.Int(&s.Folds, "folds", "Number of folds.", param.Between(2, 100_000))
-	l.Bool(&s.Shuffle, "shuffle", "Whether to assign rows to folds at random; otherwise in order.")
+	l.Bool(&s.Shuffle, "shuffle", "Whether to assign rows to folds at random instead of in order.")
 }
 
 // Output names the outputs.
@@ -257,7 +255,7 @@ type Output struct {
 
 // Params declares the keys of the section.
 func (s *Output) Params(l *param.List) {
-	l.String(&s.Dir, "dir", "Folder for the outputs, relative to the working directory; runs/NAME when left out.")
+	l.String(&s.Dir, "dir", "Output directory, relative to the working directory. Default: runs/NAME.")
 }
 
 // New returns a spec with default values, without data and pipeline.

@@ -76,7 +76,7 @@ var tasks = []stepsByTask{
 		"spectral":  "[standardize, {rff: {gamma: 10}}, {spectral: {clusters: 2}}]",
 		"one_class": "[standardize, rff, {one_class: {nu: 0.05}}]",
 	}},
-	{"Models around other models", map[string]string{
+	{"Meta-estimators", map[string]string{
 		"target":     "[standardize, {target: {transform: log, estimator: [rff, ridge]}}]",
 		"calibrated": "[standardize, rff, {calibrated: {estimator: svm}}]",
 		"threshold":  "[standardize, rff, {threshold: {score: f1, estimator: logistic}}]",

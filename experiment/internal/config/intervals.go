@@ -25,16 +25,16 @@ func NewIntervals() *Intervals {
 func (s *Intervals) Params(l *param.List) {
 	between := param.Range{High: 1, LowOpen: true, HighOpen: true}
 	l.Choice(&s.Method, "method",
-		"Method. jackknife_plus learns from all rows and requires ridge or kernel_ridge; split holds out some rows "+
-			"and works with every model; auto selects jackknife_plus if possible. cqr is split with two quantiles of "+
-			"quantile_regression, so that the width follows the noise. normal uses the standard deviation of a model "+
-			"that predicts one.",
+		"Method. jackknife_plus trains on all rows and requires ridge or kernel_ridge. split holds out rows and "+
+			"supports every model. cqr: split with two quantiles of quantile_regression, whose width follows the noise. "+
+			"normal: from the predicted standard deviation. auto: jackknife_plus if supported, else split.",
 		coverage.Methods...)
 	l.Float(&s.Level, "level", "Probability that an interval contains a new target, or a set the class.", between)
-	l.Float(&s.Calibration, "calibration", "Share of the training rows that split and cqr do not learn from.", between)
+	l.Float(&s.Calibration, "calibration", "Share of the training rows that split and cqr hold out.", between)
 	l.String(&s.Group, "group",
-		"Input column of groups: split and cqr calibrate each of its values separately, so that the level holds in each.")
+		"Input column of groups. split and cqr calibrate each group separately, so that the level holds within each "+
+			"group.")
 	l.Bool(&s.Normalize, "normalize",
-		"Whether split divides residuals by the model's own standard deviation, so that it is wide where the model is "+
-			"unsure.")
+		"Whether split divides residuals by the predicted standard deviation, so that the width follows the "+
+			"uncertainty of the model.")
 }

@@ -28,7 +28,7 @@ type Importance struct {
 
 // Params declares the keys of the section.
 func (s *Importance) Params(l *param.List) {
-	l.Int(&s.Repeats, "repeats", "Number of permutations of each input, on a sample of the test rows; 0 disables "+
+	l.Int(&s.Repeats, "repeats", "Number of permutations per input, on a sample of the test rows; 0 disables the "+
 		"importance.", param.Between(0, 1000))
 }
 
@@ -39,6 +39,6 @@ type LearningCurve struct {
 
 // Params declares the keys of the section.
 func (s *LearningCurve) Params(l *param.List) {
-	l.Int(&s.Points, "points", "Number of models, each of twice as many of the training rows as the one before; 0 for "+
-		"no curve. Unless it is given there is none where they would take more than some seconds.", param.Between(0, 40))
+	l.Int(&s.Points, "points", "Number of models, each fitted to twice as many training rows as the previous one; 0 "+
+		"for no curve. By default a curve that would take more than a few seconds is omitted.", param.Between(0, 40))
 }

@@ -23,12 +23,13 @@ type SQL struct {
 
 // Params declares the keys of the section.
 func (s *SQL) Params(l *param.List) {
-	l.String(&s.URL, "url", "Where the database is: postgres://USER@HOST/NAME, sqlite:PATH, the path relative to the "+
-		"experiment file, or $NAME for the URL that an environment variable holds. A URL with a password stands in a "+
+	l.String(&s.URL, "url", "Database: postgres://USER@HOST/NAME, sqlite:PATH with a path relative to the "+
+		"experiment file, or $NAME for a URL in an environment variable. A URL with a password must be in a "+
 		"variable.")
-	l.Value(&s.Train, "train", "Query for the rows to learn from, or a list of queries with the same columns, whose "+
-		"rows come one after the other. An order by a unique key makes every run the same.")
-	l.Value(&s.Test, "test", "Query for the rows to test on, with the columns of the others; or several.")
+	l.Value(&s.Train, "train", "Query for the training rows, or a list of queries with the same columns, whose rows "+
+		"are concatenated. ORDER BY a unique key makes runs reproducible.")
+	l.Value(&s.Test, "test", "Query for the test rows, or a list of queries, with "+
+		"the columns of the training query.")
 }
 
 // Given reports whether the section is present.

@@ -86,7 +86,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 	ctx := context.Background()
 	for name, change := range map[string]func(p *Problem){
 		"evidence":       func(*Problem) {},
-		"leave one out":  func(p *Problem) { p.LeaveOneOut = true },
+		"leave-one-out":  func(p *Problem) { p.LeaveOneOut = true },
 		"sparse":         func(p *Problem) { p.X = matrices.CSRFromDense(p.X.(*mat.Dense)) },
 		"sparse, shared": func(p *Problem) { p.X, p.LeaveOneOut = matrices.CSRFromDense(p.X.(*mat.Dense)), true },
 		"groups":         func(p *Problem) { p.Group = []int{1, 0, 1, 2, 3, 3} },
@@ -146,10 +146,10 @@ func TestSinglePrecision(t *testing.T) {
 			for j, g := range want {
 				length, off = math.Hypot(length, g), math.Hypot(off, g-gradient[j])
 			}
-			t.Logf("%d rows, leave one out %v: value %v off by %.2g, gradient of length %v by %.2g", n, leaveOneOut, exact,
+			t.Logf("%d rows, leave-one-out %v: value %v off by %.2g, gradient of length %v by %.2g", n, leaveOneOut, exact,
 				value-exact, length, off)
 			if math.Abs(value-exact) > 5e-3*math.Abs(exact) || off > 3e-2*length {
-				t.Errorf("%d rows, leave one out %v: value %v, want %v; gradient %v, want %v", n, leaveOneOut, value, exact,
+				t.Errorf("%d rows, leave-one-out %v: value %v, want %v; gradient %v, want %v", n, leaveOneOut, value, exact,
 					gradient, want)
 			}
 		}

@@ -124,8 +124,8 @@ func mixedSum(t *testing.T, n int) (*Product, *mat.Dense) {
 	return p, X
 }
 
-// leaveOneOutPlainly returns the objective of the leave-one-out errors by n fits to the other rows.
-func leaveOneOutPlainly(t *testing.T, M *mat.SymDense, Y *mat.Dense, intercept bool) float64 {
+// looByRefits returns the objective of the leave-one-out errors by n fits to the other rows.
+func looByRefits(t *testing.T, M *mat.SymDense, Y *mat.Dense, intercept bool) float64 {
 	n, q := Y.Dims()
 	sum := 0.0
 	for out := range n {
@@ -175,8 +175,8 @@ func leaveOneOutPlainly(t *testing.T, M *mat.SymDense, Y *mat.Dense, intercept b
 	return size / 2 * math.Log(sum/size)
 }
 
-// TestLeaveOneOutPlainly compares the leave-one-out error with refits, for one kernel and a product.
-func TestLeaveOneOutPlainly(t *testing.T) {
+// TestLOOEqualsRefits compares the leave-one-out error with refits, for one kernel and a product.
+func TestLOOEqualsRefits(t *testing.T) {
 	const n = 25
 	p, X, value := mixed(t, n)
 	Y := mat.NewDense(n, 2, nil)
@@ -204,7 +204,7 @@ func TestLeaveOneOutPlainly(t *testing.T) {
 				}
 			}
 			got, err := newExact(e).at(context.Background(), point, make([]float64, 5))
-			if want := leaveOneOutPlainly(t, M, Y, intercept); err != nil || !close(got, want, 1e-6) {
+			if want := looByRefits(t, M, Y, intercept); err != nil || !close(got, want, 1e-6) {
 				t.Errorf("intercept %v, product %v: %v (%v), by refits %v", intercept, product != nil, got, err, want)
 			}
 		}
@@ -245,7 +245,7 @@ func TestProductGradientAgainstDifferences(t *testing.T) {
 			}
 			want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
 			if !close(g, want, 1e-6) {
-				t.Errorf("product %v, intercept %v, leave one out %v: derivative %d is %v, by differences %v", e.Product != nil,
+				t.Errorf("product %v, intercept %v, leave-one-out %v: derivative %d is %v, by differences %v", e.Product != nil,
 					e.Intercept, e.LeaveOneOut, j, g, want)
 			}
 		}
@@ -301,7 +301,7 @@ func TestHeldOutErrors(t *testing.T) {
 			}
 			if count < used { // the objective of leave-one-out errors alone gives their sum
 				size := float64(2 * used)
-				sum += size * math.Exp(2/size*leaveOneOutPlainly(t, M, head, false))
+				sum += size * math.Exp(2/size*looByRefits(t, M, head, false))
 				count += used
 			}
 			e := Exact{Y: Y.Slice(0, n, 0, 2).(*mat.Dense), Product: p, LeaveOneOut: true, Held: held}.head(used)

@@ -73,13 +73,13 @@ type CSV struct {
 
 // Params declares the keys of the section.
 func (s *CSV) Params(l *param.List) {
-	l.Value(&s.Header, "header", "Whether the first row names the columns. auto: it does, unless `columns` does.")
-	l.Names(&s.Columns, "columns", "Names of the columns, instead of those of the header.")
-	l.Value(&s.Missing, "missing", "Strings that denote a missing value, in addition to the empty field.")
+	l.Value(&s.Header, "header", "Whether the first row has the column names. auto: true, unless `columns` is set.")
+	l.Names(&s.Columns, "columns", "Column names, instead of the header.")
+	l.Value(&s.Missing, "missing", "Strings that denote a missing value, in addition to the empty string.")
 	l.String(&s.Comment, "comment", "Prefix of lines to ignore.")
 	l.String(&s.Delimiter, "delimiter",
-		"Delimiter of fields: one character, tab, or space for runs of blanks. Default: a comma, a tab for .tsv.")
-	l.Choice(&s.Quote, "quote", "Quote of fields; none where quotes are ordinary characters.", `"`, "none")
+		"Delimiter of fields: one character, tab, or space for runs of spaces. Default: comma, or tab for .tsv.")
+	l.Choice(&s.Quote, "quote", "Quote character of fields; none: quotes are ordinary characters.", `"`, "none")
 	l.Int(&s.Skip, "skip", "Number of lines to skip at the beginning.", param.AtLeast(0))
 	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
 	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
@@ -92,8 +92,8 @@ type Labels struct{ Delimiter string }
 
 // Params declares the keys of the section.
 func (s *Labels) Params(l *param.List) {
-	l.String(&s.Delimiter, "delimiter", "Delimiter of the labels in the target, such as ; in red;round. The task "+
-		"is then multilabel.")
+	l.String(&s.Delimiter, "delimiter", "Delimiter of the labels in the target, such as ; in red;round. It implies "+
+		"task: multilabel.")
 }
 
 // newCSV returns a section with the defaults.

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// TestSearchLeavesOneOut checks that a leave-one-out search has the scores of one fit per row.
-func TestSearchLeavesOneOut(t *testing.T) {
+// TestSearchByLOO checks that a leave-one-out search has the scores of one fit per row.
+func TestSearchByLOO(t *testing.T) {
 	const n = 30
 	data := numbers(n, 60)
 	data.Schema.Targets = nil
@@ -57,7 +57,7 @@ func TestSearchLeavesOneOut(t *testing.T) {
 	}
 }
 
-func TestSearchRefusesToLeaveOneOut(t *testing.T) {
+func TestSearchRejectsLOO(t *testing.T) {
 	data := numbers(30, 61)
 	for _, c := range []struct {
 		spec estimator.Estimator
@@ -77,9 +77,9 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 	}
 }
 
-// TestSearchLeavesOneOutWhereTheGridFixesGamma checks that leave-one-out allows a rule of γ if
+// TestSearchByLOOWithGammaInTheGrid checks that leave-one-out allows a rule of γ if
 // every candidate sets a number.
-func TestSearchLeavesOneOutWhereTheGridFixesGamma(t *testing.T) {
+func TestSearchByLOOWithGammaInTheGrid(t *testing.T) {
 	wide := fourier(8)
 	wide.Gamma = kernel.GammaScale()
 	search := gridsearch.NewSearch(pipeline.Steps(wide).Then(estimator.NewRidge()),
@@ -97,7 +97,7 @@ func TestSearchLeavesOneOutWhereTheGridFixesGamma(t *testing.T) {
 	}
 	search.Grid[0].Values = []any{"scale", "median"}
 	if _, err := search.Run(ctx, data); err == nil || !strings.Contains(err.Error(), "it learns from the rows") {
-		t.Errorf("no candidate can leave one out, and the error is %v", err)
+		t.Errorf("no candidate supports leave-one-out, and the error is %v", err)
 	}
 }
 

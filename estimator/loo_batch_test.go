@@ -26,7 +26,7 @@ func without(n, i int) (list []int) {
 
 // Leave-one-out by one batch is fitting as often as there are rows, for ridge and its classifier,
 // with more rows than columns and with fewer.
-func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
+func TestBatchLOOEqualsRefits(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []int{3, 40} {
 		const n = 24
@@ -80,7 +80,7 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 }
 
 // The mean squared error of the predictions of generalized cross-validation is its score.
-func TestSweepOneOutByGCV(t *testing.T) {
+func TestBatchGCV(t *testing.T) {
 	ctx := context.Background()
 	const n = 40
 	x, _, y, _ := noisy(72, n, 4)
@@ -107,7 +107,7 @@ func TestSweepOneOutByGCV(t *testing.T) {
 }
 
 // A candidate that leaves a row undetermined fails for itself.
-func TestSweepOneOutYieldsErrors(t *testing.T) {
+func TestBatchLOOYieldsErrors(t *testing.T) {
 	x := mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 1}) // only the last row has a nonzero second column
 	y := []float64{1, 2, 3, 3, 2, 1}
 	specs := ridges(0, 1)
