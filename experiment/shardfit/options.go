@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// Options are options of [Fit], which requires Shards. Zero values of other fields are the defaults.
+// Options are options of [Fit], which requires Shards, and of [Finish]. Zero values of other fields are the defaults.
 type Options struct {
 	Shard, Shards int    // index of the shard, from 0, and number of shards
 	From          *State // Next of the previous pass; nil for pass 0
