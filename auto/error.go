@@ -73,11 +73,14 @@ func (r *run) optimism(chosen Entry) float64 {
 		}
 		best, mean := math.Inf(-1), 0.0
 		for _, s := range list {
-			noisy := s.mean
-			for k, v := range s.Scores {
-				noisy += noise[k] * (v - s.mean)
+			noisy, most := r.worth(s.mean), 0.0
+			for _, v := range s.Scores {
+				most = max(most, r.worth(v)-r.worth(s.mean))
 			}
-			if noisy = r.worth(noisy); noisy > best {
+			for k, v := range s.Scores { // scores are bounded on the better side, where chance has less effect
+				noisy += noise[k] * max(r.worth(v)-r.worth(s.mean), -most)
+			}
+			if noisy > best {
 				best, mean = noisy, r.worth(s.mean)
 			}
 		}

@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,9 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/structrows"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 )
-
-// MaxInferredClasses is the maximum number of different integers that are inferred to be class codes.
-const MaxInferredClasses = 10
 
 // New returns a set of numeric columns: n×d inputs with d distinct column names, or without names.
 // Every fit returns the error of a repeated name, and so does [Set.Check]. Add the target by
@@ -148,12 +144,11 @@ func sortedNames(names []string) []string {
 // Integers are formatted exactly as classes, categories and groups. A nil pointer, NaN,
 // an empty string, the zero time and an invalid value of a type such as sql.NullInt64 are missing.
 // Columns have the names of the fields. A tag sets another name and options after a comma:
-// categorical, numeric, text, target, weight, group.
+// categorical, numeric, text, target, class, weight, group. The option class is target and categorical in one.
 //
-// target names the column to predict; "" means the column with the option target, or none. Its kind follows from the
-// tag or the type: classes with the option categorical and for strings and bools, numeric with the option numeric and
-// for fractions. Only integers without an option depend on the values: at most [MaxInferredClasses] different ones are
-// classes.
+// target names the column to predict; "" means the column with the option target or class, or none. Its kind follows
+// from the tag or the type, not from the values: strings, bools and columns with the option class or categorical are
+// classes; numbers, integers too, are numeric, and so are strings with the option numeric.
 //
 // It returns an error that joins one for each invalid field or value. [modelfile.Model.PredictRows]
 // takes structs of the same type.
@@ -189,6 +184,7 @@ func FromSeq[T any](rows iter.Seq2[T, error], target string) (Set, error) {
 
 // FromMaps returns rows of values by column name as a set, with the columns in the order of their
 // names. Values and the target are as in [FromStructs]; a row without a name has a missing value.
+// Without tags, integers that are classes must be strings or bools, or set by [Set.WithClasses].
 func FromMaps(rows []map[string]any, target string) (Set, error) {
 	names := map[string]bool{}
 	for _, row := range rows {
@@ -207,7 +203,7 @@ func FromMaps(rows []map[string]any, target string) (Set, error) {
 }
 
 // FromSlices returns columns of equal length by name, such as []float64, []string or []time.Time,
-// as a set, in the order of their names. Values and the target are as in [FromStructs].
+// as a set, in the order of their names. Values and the target are as in [FromMaps].
 func FromSlices(columns map[string]any, target string) (Set, error) {
 	var b tableBuilder
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
@@ -234,16 +230,15 @@ func (b *tableBuilder) column(name string) *memoryColumn {
 
 // memoryColumn is a column of values of one type; the first value determines it.
 type memoryColumn struct {
-	name     string
-	options  []string
-	example  any            // the first value that is not missing
-	rows     int            // number of values
-	numbers  []float64      // numbers and bools; NaN is missing
-	digits   map[int]string // by row, of integers that numbers may round
-	strings  []string       // "" is missing
-	times    []time.Time    // the zero time is missing
-	floating bool           // whether a number is not of an integer type
-	err      error          // the first one
+	name    string
+	options []string
+	example any            // the first value that is not missing
+	rows    int            // number of values
+	numbers []float64      // numbers and bools; NaN is missing
+	digits  map[int]string // by row, of integers that numbers may round
+	strings []string       // "" is missing
+	times   []time.Time    // the zero time is missing
+	err     error          // the first one
 }
 
 func (c *memoryColumn) has(option string) bool { return slices.Contains(c.options, option) }
@@ -260,10 +255,6 @@ func (c *memoryColumn) addValue(v reflect.Value) {
 
 // add appends a value that [structrows.Value] has returned.
 func (c *memoryColumn) add(v any) {
-	switch v.(type) {
-	case float64, json.Number:
-		c.floating = true
-	}
 	if number, digits, ok := structrows.Number(v); ok {
 		if v = number; digits != "" {
 			if c.digits == nil {
@@ -354,28 +345,11 @@ func (c *memoryColumn) parse() ([]float64, error) {
 
 // looksLikeText reports whether the kind of the column is not given and its values are text.
 func (c *memoryColumn) looksLikeText() bool {
-	return c.strings != nil && !c.has("categorical") && !c.has("numeric") && textrows.LooksLikeText(c.strings)
+	return c.strings != nil && !c.isCategorical() && !c.has("numeric") && textrows.LooksLikeText(c.strings)
 }
 
-// isClass reports whether the values of a target are classes.
-func (c *memoryColumn) isClass() bool {
-	switch c.example.(type) {
-	case string, bool:
-		return true
-	case float64:
-		distinct := map[string]bool{}
-		for i := range c.numbers {
-			if c.floating {
-				return false
-			}
-			if distinct[c.numberName(i)] = true; len(distinct) > MaxInferredClasses {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
+// isCategorical reports whether an option says that the values are categories, or classes.
+func (c *memoryColumn) isCategorical() bool { return c.has("categorical") || c.has("class") }
 
 // set returns the columns as a set with the given target.
 func (b *tableBuilder) set(target string) (Set, error) {
@@ -400,7 +374,7 @@ func (b *tableBuilder) set(target string) (Set, error) {
 		}
 		var err error
 		switch {
-		case c.name == target, target == "" && c.has("target"):
+		case c.name == target, target == "" && (c.has("target") || c.has("class")):
 			if out.Schema.Targets != nil {
 				err = fmt.Errorf("column %s: only one column can be the target, %s is one", c.name, out.Schema.Targets[0].Name)
 				break
@@ -416,7 +390,7 @@ func (b *tableBuilder) set(target string) (Set, error) {
 			textColumns = append(textColumns, len(inputs))
 			inputs = append(inputs, textrows.Numbers(c.names(), table))
 			out.Schema.Columns = append(out.Schema.Columns, Column{Name: c.name, Kind: Text})
-		case c.has("categorical"), c.strings != nil && !c.has("numeric"):
+		case c.isCategorical(), c.strings != nil && !c.has("numeric"):
 			categories, codes := encode(c.names())
 			inputs = append(inputs, codes)
 			out.Schema.Columns = append(out.Schema.Columns, Column{Name: c.name, Kind: Categorical, Categories: categories})
@@ -455,10 +429,11 @@ func (c *memoryColumn) setTarget(s *Set) error {
 	if i := slices.IndexFunc(c.names(), func(name string) bool { return name == "" }); i >= 0 && c.times == nil {
 		return &RowError{Row: i, Column: c.name, Err: errors.New("target must not be missing")}
 	}
+	_, isBool := c.example.(bool)
 	switch {
 	case c.times != nil:
 		return fmt.Errorf("column %s: target must be numbers or classes, got times", c.name)
-	case c.has("categorical"), c.isClass() && !c.has("numeric"):
+	case c.isCategorical(), (isBool || c.strings != nil) && !c.has("numeric"):
 		*s = s.WithClasses(c.name, c.names())
 	default:
 		values, err := c.parse()

@@ -86,12 +86,8 @@ func TestFromStructs(t *testing.T) {
 	}
 }
 
-// The type of a target and its values decide between classes and numbers.
+// The type of a target decides between classes and numbers.
 func TestMemoryTargets(t *testing.T) {
-	many := make([]int, 11)
-	for i := range many {
-		many[i] = i
-	}
 	for _, c := range []struct {
 		target  any
 		classes []string
@@ -99,19 +95,15 @@ func TestMemoryTargets(t *testing.T) {
 	}{
 		{[]string{"b", "a", "b"}, []string{"a", "b"}, []float64{1, 0, 1}},
 		{[]bool{true, false, true}, []string{"false", "true"}, []float64{1, 0, 1}},
-		{[]int{10, 9, 10}, []string{"9", "10"}, []float64{1, 0, 1}}, // no class 0 without rows
+		{[]string{"10", "9", "10"}, []string{"9", "10"}, []float64{1, 0, 1}}, // no class 0 without rows
+		{[]int{10, 9, 10}, nil, []float64{10, 9, 10}},
 		{[]float64{1, 2, 1}, nil, []float64{1, 2, 1}},
-		{many, nil, nil},
 	} {
-		n := len(c.y)
-		if n == 0 {
-			n = len(many)
-		}
-		set, err := datasets.FromSlices(map[string]any{"y": c.target, "x": make([]float64, n)}, "y")
+		set, err := datasets.FromSlices(map[string]any{"y": c.target, "x": make([]float64, len(c.y))}, "y")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(set.Schema.Classes(), c.classes) || c.y != nil && !slices.Equal(set.Y, c.y) {
+		if !slices.Equal(set.Schema.Classes(), c.classes) || !slices.Equal(set.Y, c.y) {
 			t.Errorf("%v: classes %v, %v", c.target, set.Schema.Classes(), set.Y)
 		}
 	}
@@ -174,7 +166,7 @@ func TestMemoryErrors(t *testing.T) {
 	for want, run := range map[string]func() (datasets.Set, error){
 		"rows must be a slice of structs, got int": func() (datasets.Set, error) { return datasets.FromStructs(3, "") },
 		"row 1 must not be a nil pointer":          func() (datasets.Set, error) { return datasets.FromStructs([]*nested{{}, nil}, "") },
-		"tag option must be categorical, numeric, text, target, weight, group, got \"category\"|column name \"a\" is " +
+		"tag option must be categorical, numeric, text, target, class, weight, group, got \"category\"|column name \"a\" is " +
 			"taken": func() (datasets.Set, error) {
 			return datasets.FromStructs([]wrong{{}}, "")
 		},
@@ -217,7 +209,7 @@ func TestMemoryErrors(t *testing.T) {
 func TestExactIntegers(t *testing.T) {
 	type visit struct {
 		User  int64  `bochner:"user,categorical"`
-		Class uint64 `bochner:"class"`
+		Class uint64 `bochner:"class,class"`
 		Shop  int64  `bochner:"shop,group"`
 		X     float64
 	}
@@ -244,14 +236,15 @@ func TestExactIntegers(t *testing.T) {
 	if !slices.Equal(set.Groups, []int{2, 1, 0, 2, 1, 0}) {
 		t.Errorf("groups %v", set.Groups)
 	}
-	ids := []int64{1<<53 + 1, 1 << 53, 1<<53 + 1}
-	set, err = datasets.FromSlices(map[string]any{"y": ids, "x": []float64{1, 2, 3}}, "y")
-	if err != nil || !slices.Equal(set.Schema.Classes(), []string{"9007199254740992", "9007199254740993"}) {
-		t.Errorf("slices: classes %q, %v", set.Schema.Classes(), err)
+	if set, err = datasets.FromStructs(structs, ""); err != nil || len(set.Schema.Classes()) != 2 {
+		t.Errorf("the option is no target: classes %q, %v", set.Schema.Classes(), err)
+	}
+	if set, err = datasets.FromStructs(structs, "X"); err != nil || len(set.Schema.Columns[1].Categories) != 2 {
+		t.Errorf("another target: columns %+v, %v", set.Schema.Columns, err)
 	}
 	set, err = datasets.FromMaps(maps, "shop")
-	if err != nil || len(set.Schema.Classes()) != 6 {
-		t.Errorf("maps: classes %q, %v", set.Schema.Classes(), err)
+	if err != nil || set.Schema.Classes() != nil || set.Y[0] != base {
+		t.Errorf("maps: classes %q, %v, %v", set.Schema.Classes(), set.Y, err)
 	}
 }
 
@@ -277,11 +270,11 @@ func TestTimesAreUTC(t *testing.T) {
 	}
 }
 
-// The kind of a target follows from its tag or type, whether 3 or 12 values occur; only plain integers depend on them.
+// The kind of a target follows from its tag or type, whether 3 or 12 values occur.
 func TestTargetKind(t *testing.T) {
 	type rated struct {
 		X     float64
-		Stars int `bochner:",categorical"`
+		Stars int `bochner:",class"`
 	}
 	type counted struct {
 		X     float64
@@ -310,7 +303,7 @@ func TestTargetKind(t *testing.T) {
 		for _, rows := range []struct {
 			list    any
 			classes bool
-		}{{a, true}, {b, false}, {c, false}, {d, true}, {e, different <= datasets.MaxInferredClasses}} {
+		}{{a, true}, {b, false}, {c, false}, {d, true}, {e, false}} {
 			set, err := datasets.FromStructs(rows.list, "Stars")
 			if err != nil {
 				t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/distributed/internal/servertest"
-	"github.com/bochner-ml/bochner/distributed/store/s3"
+	"github.com/bochner-ml/bochner/distributed/internal/store/s3"
 	"github.com/bochner-ml/bochner/internal/runtime/store"
 	"github.com/bochner-ml/bochner/internal/testing/exhaustive"
 )

@@ -10,7 +10,7 @@ import (
 // As finds the first value of the type that target points to in the chain of p, the model that p
 // wraps, and so on. It sets target and returns true, as errors.As does for errors:
 //
-//	var linear *estimator.FittedLinear
+//	var linear interface{ Coef() *mat.Dense }
 //	if estimator.As(model, &linear) {
 //		fmt.Println(linear.Coef())
 //	}

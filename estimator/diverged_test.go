@@ -87,7 +87,7 @@ func TestNonFiniteFitIsError(t *testing.T) {
 	huge, tube := hinge, NewSVR()
 	huge.C, tube.C = 1e308, 1e308
 	for _, s := range []Estimator{huge, tube} {
-		if _, err := s.Fit(context.Background(), data); !errors.Is(err, ErrDiverged) {
+		if _, err := s.Fit(context.Background(), data); !errors.Is(err, solve.ErrDiverged) {
 			t.Errorf("%T: %v", s, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestNonFiniteFitIsError(t *testing.T) {
 		Test: []int{20}}}
 	_, err := hinge.FitBatch(context.Background(), batch.Job{Data: data, Folds: folds,
 		Candidates: batch.Candidates(huge, hinge), Yield: func(candidate, _ int, one batch.Outcome) error {
-			if failed := errors.Is(one.Err, ErrDiverged); failed != (candidate == 0) || candidate == 1 && one.Err != nil {
+			if failed := errors.Is(one.Err, solve.ErrDiverged); failed != (candidate == 0) || candidate == 1 && one.Err != nil {
 				t.Errorf("candidate %d: %v", candidate, one.Err)
 			}
 			return nil
@@ -127,7 +127,7 @@ func TestBar(t *testing.T) {
 		}
 	}
 	for _, objective := range []float64{1.001, math.NaN(), math.Inf(1)} {
-		if err := solve.CheckObjective(Report{Objective: objective}, 1); !errors.Is(err, ErrDiverged) {
+		if err := solve.CheckObjective(Report{Objective: objective}, 1); !errors.Is(err, solve.ErrDiverged) {
 			t.Errorf("objective %v: %v", objective, err)
 		}
 	}

@@ -14,17 +14,17 @@
 //	poisson                  [Poisson]                *fittedGLM
 //	gamma_regression         [GammaRegression]        *fittedGLM
 //	tweedie                  [Tweedie]                *fittedGLM
-//	huber                    [Huber]                  *[FittedHuber]
+//	huber                    [Huber]                  *[fittedHuber]
 //	quantile_regression      [QuantileRegression]     *[FittedLinear]
 //	ridge_classifier         [RidgeClassifier]        *[FittedLinearClassifier]
 //	svm                      [SVM]                    *[FittedLinearClassifier]
-//	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
+//	logistic                 [Logistic]               *fittedLogistic                  with probabilities
 //	kernel_ridge             [KernelRidge]                                            one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]
 //	kernel_svm               [KernelSVM]              *fittedKernelSVM
 //	kernel_svr               [KernelSVR]              *fittedKernelSVR
-//	sgd_classifier           [SGDClassifier]          *FittedSGDClassifier           incremental
-//	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]            incremental
+//	sgd_classifier           [SGDClassifier]          *fittedSGDClassifier             incremental
+//	sgd_regressor            [SGDRegressor]           *fittedSGDRegressor              incremental
 //	rff_network              [RFFNetwork]             *fittedRFFNetwork              several targets, or classes
 //	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with standard deviations
 //
@@ -43,7 +43,6 @@ package estimator
 import (
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -51,10 +50,6 @@ import (
 
 // Report describes the optimization of a fit.
 type Report = model.Report
-
-// ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
-// trivial model, which has no weights and the optimal intercept.
-var ErrDiverged = solve.ErrDiverged
 
 var (
 	_ = []interface {
@@ -84,5 +79,5 @@ var (
 		graph.ModelExporter
 	}{(*FittedGaussianProcess)(nil), (*fittedGLM)(nil), (*fittedKernelRidge)(nil), (*fittedKernelRidgeClassifier)(nil),
 		(*fittedKernelSVM)(nil), (*fittedKernelSVR)(nil), (*FittedLinear)(nil), (*FittedLinearClassifier)(nil),
-		(*FittedLogistic)(nil), (*fittedRFFNetwork)(nil), (*fittedPairwiseSVM)(nil), (*fittedSGDProbabilistic)(nil)}
+		(*fittedLogistic)(nil), (*fittedRFFNetwork)(nil), (*fittedPairwiseSVM)(nil), (*fittedSGDProbabilistic)(nil)}
 )

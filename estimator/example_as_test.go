@@ -19,9 +19,9 @@ func ExampleAs() {
 		fmt.Println(err)
 		return
 	}
-	var logistic *estimator.FittedLogistic
+	var linear interface{ Coef() *mat.Dense }
 	var report estimator.Reporter
-	fmt.Println(estimator.As(model, &logistic), logistic.Coef().At(0, 0) > 0)
+	fmt.Println(estimator.As(model, &linear), linear.Coef().At(0, 0) > 0)
 	fmt.Println(estimator.As(model, &report), report.Report().Converged)
 	fmt.Println(estimator.OutputsOf(model).Has.Has(estimator.OutputStd))
 	// Output:

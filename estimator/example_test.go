@@ -91,16 +91,15 @@ func ExampleLogistic() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	model := fitted.(*estimator.FittedLogistic)
-	out, err := model.PredictFull(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}),
+	out, err := estimator.Predict(context.Background(), fitted, mat.NewDense(1, 2, []float64{5.6, 2.2}),
 		estimator.Request{Outputs: estimator.OutputProbabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for c, name := range model.Outputs().Classes {
+	for c, name := range estimator.OutputsOf(fitted).Classes {
 		fmt.Printf("%s %.2f\n", name, out.Probabilities.At(0, c))
 	}
-	fmt.Println("converged:", model.Report().Converged)
+	fmt.Println("converged:", fitted.(estimator.Reporter).Report().Converged)
 	// Output:
 	// versicolor 0.31
 	// virginica 0.69
@@ -191,7 +190,7 @@ func ExampleHuber() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("slope %.2f\n", fitted.(*estimator.FittedHuber).Coef().At(0, 0))
+	fmt.Printf("slope %.2f\n", fitted.(interface{ Coef() *mat.Dense }).Coef().At(0, 0))
 	// Output: slope 2.00
 }
 
@@ -312,7 +311,7 @@ func ExampleSGDRegressor() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("slope %.1f\n", fitted.(*estimator.FittedSGDRegressor).Coef().At(0, 0))
+	fmt.Printf("slope %.1f\n", fitted.(interface{ Coef() *mat.Dense }).Coef().At(0, 0))
 	// Output: slope 2.0
 }
 

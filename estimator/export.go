@@ -58,7 +58,7 @@ func (f *FittedLinearClassifier) ExportModel(g *graph.Graph, rows graph.Value) (
 }
 
 // ExportModel adds to g class, scores and probabilities, or labels with theirs.
-func (f *FittedLogistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedLogistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	if f.labels != nil {
 		out := g.LabelsFromScores(f.export(g, rows))
 		out.Probabilities = g.Sigmoid(out.Scores)

@@ -20,7 +20,7 @@ import (
 // that is, half the mean gamma deviance and a penalty; the intercept b is not penalized.
 // Predictions are the means μ. Cost, memory, passes and stopping rule are those of [Poisson].
 //
-// Errors: a target that is not positive; [ErrDiverged].
+// Errors: a target that is not positive; divergence.
 //
 // Equivalent to scikit-learn's GammaRegressor, whose default Alpha is 1. (McCullagh & Nelder,
 // Generalized Linear Models, 1989.) Use [NewGammaRegression]: the zero value is invalid.

@@ -179,7 +179,7 @@ func logisticCase(t *testing.T, name string) {
 	s := estimator.NewLogistic()
 	s.C, s.Tol = in.C, 1e-10
 	for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
-		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.SampleWeight}).(*estimator.FittedLogistic)
+		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.SampleWeight}).(linearModel)
 		near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-6)
 		near(t, "intercept", f.Intercept(), want.Intercept, 1e-6)
 		near(t, "objective", []float64{f.Report().Objective}, []float64{want.Objective}, 1e-9)
@@ -240,7 +240,7 @@ func TestHuberEqualsReference(t *testing.T) {
 	s := estimator.NewHuber()
 	s.Epsilon, s.Alpha, s.Tol = in.Epsilon, in.Alpha, 1e-10
 	for _, X := range []mat.Matrix{matrix(in.X), matrices.CSRFromDense(matrix(in.X))} {
-		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedHuber)
+		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(huberModel)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-5)
 		near(t, "intercept and scale", []float64{f.Intercept()[0], f.Scale()}, []float64{want.Intercept, want.Scale}, 1e-5)
 		data := datasets.Set{X: matrix(in.X), Y: in.Y}

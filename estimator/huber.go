@@ -28,7 +28,7 @@ import (
 // preconditioner. Reaching MaxIter steps first adds a warning to the report.
 //
 // If the model fits more than 1 − 1/Epsilon² of the rows exactly, the optimal σ is 0. It is then
-// 1e-6 times the scale of the targets, with a warning. Errors: [ErrDiverged].
+// 1e-6 times the scale of the targets, with a warning. Errors: divergence.
 //
 // Equivalent to scikit-learn's HuberRegressor. (Owen, A robust hybrid of lasso and ridge
 // regression, 2007.) Use [NewHuber]: the zero value is invalid.
@@ -58,12 +58,12 @@ func (s *Huber) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "maximum number of Newton steps", param.AtLeast(1))
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedHuber].
+// Fit fits the model to data in memory; the result is a *fittedHuber.
 func (s Huber) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource fits the model to a stream, read once per pass; the result is a [*FittedHuber].
+// FitSource fits the model to a stream, read once per pass; the result is a *fittedHuber.
 func (s Huber) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -88,7 +88,7 @@ func (s Huber) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b) }
 
 func (s Huber) name() string { return "huber" }
 
-func (s Huber) fitted(m linear, _ []string) Predictor { return &FittedHuber{FittedLinear{m}} }
+func (s Huber) fitted(m linear, _ []string) Predictor { return &fittedHuber{FittedLinear{m}} }
 
 // plain returns the spec for package joint.
 func (s Huber) plain() joint.PenalizedLoss {
@@ -106,14 +106,14 @@ func (s Huber) plain() joint.PenalizedLoss {
 		}}
 }
 
-// FittedHuber is a fitted [Huber]: a linear regression with the scale of its residuals.
-type FittedHuber struct{ FittedLinear }
+// fittedHuber is a fitted [Huber]: a linear regression with the scale of its residuals.
+type fittedHuber struct{ FittedLinear }
 
 // Scale returns σ, the scale of the residuals; 0 if the targets are constant.
-func (f *FittedHuber) Scale() float64 { return f.scale }
+func (f *fittedHuber) Scale() float64 { return f.scale }
 
 // State serializes the model.
-func (f *FittedHuber) State(s *model.State) {
+func (f *fittedHuber) State(s *model.State) {
 	f.FittedLinear.State(s)
 	s.Float("scale", &f.scale)
 	s.Require(f.scale >= 0 && !math.IsInf(f.scale, 1), "the scale must be finite and ≥ 0")

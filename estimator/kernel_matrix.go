@@ -6,11 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator/internal/kernelridge"
-	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
-
-var _, _, _, _ kernel.Matrixer = KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{}, KernelSVR{}
 
 // KernelMatrix returns the kernel values of the rows of X and Y; see [kernel.Matrix].
 func (s KernelRidge) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {

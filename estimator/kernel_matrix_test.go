@@ -1,6 +1,7 @@
 package estimator_test
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -13,6 +14,11 @@ import (
 )
 
 // kernel.Matrix is the formula of each kernel, of dense and sparse rows, and γ is that of X.
+// withKernelMatrix is a step with an exact kernel.
+type withKernelMatrix interface {
+	KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error)
+}
+
 func TestKernelMatrix(t *testing.T) {
 	train, test, _ := kernelData(40)
 	X, Y := train.X.(*mat.Dense), test
@@ -40,7 +46,7 @@ func TestKernelMatrix(t *testing.T) {
 		kernel.Term{Index: []int{1}, Kernel: kernel.Laplacian, Gamma: kernel.FixedGamma(2)}))
 	product.Gamma = kernel.FixedGamma(1) // it multiplies the differences
 	for name, c := range map[string]struct {
-		spec kernel.Matrixer
+		spec withKernelMatrix
 		want func(x, y []float64) float64
 	}{
 		"gaussian":  {ridge(kernel.Gaussian), func(x, y []float64) float64 { return math.Exp(-0.3 * distance(x, y, 2)) }},
@@ -86,7 +92,7 @@ func TestKernelMatrix(t *testing.T) {
 	infinite := mat.DenseCopyOf(Y)
 	infinite.Set(2, 1, math.Inf(1))
 	for want, c := range map[string]struct {
-		spec kernel.Matrixer
+		spec withKernelMatrix
 		X, Y mat.Matrix
 	}{
 		"got precomputed":   {ridge(kernel.Precomputed), X, Y},

@@ -96,7 +96,7 @@ func TestLogisticL1EqualsReference(t *testing.T) {
 			if sparse {
 				data.X = matrices.CSRFromDense(matrix(in.X))
 			}
-			f := fit(t, s, data).(*estimator.FittedLogistic)
+			f := fit(t, s, data).(linearModel)
 			if r := f.Report(); !r.Converged || r.Iterations == 0 {
 				t.Errorf("%+v: %+v", s, r)
 			}
@@ -124,9 +124,9 @@ func TestLogisticL1EqualsReference(t *testing.T) {
 		two.Set(i, 0, min(y, 1))
 		two.Set(i, 1, max(y-1, 0))
 	}
-	labels := fit(t, s, datasets.Set{X: x, Y: mat.Col(nil, 0, two), Targets: two}).(*estimator.FittedLogistic)
+	labels := fit(t, s, datasets.Set{X: x, Y: mat.Col(nil, 0, two), Targets: two}).(linearModel)
 	for j := range 2 {
-		one := fit(t, s, datasets.Set{X: x, Y: mat.Col(nil, j, two)}).(*estimator.FittedLogistic)
+		one := fit(t, s, datasets.Set{X: x, Y: mat.Col(nil, j, two)}).(linearModel)
 		list = append(list, one.Coef().RawRowView(0)...)
 	}
 	near(t, "coef of two labels", labels.Coef().RawMatrix().Data, list, 1e-12)
@@ -141,7 +141,7 @@ func TestLogisticL1EqualsReference(t *testing.T) {
 }
 
 // logisticViolation returns how far a model is from the optimality conditions, relative to the penalty.
-func logisticViolation(t *testing.T, f *estimator.FittedLogistic, data datasets.Set,
+func logisticViolation(t *testing.T, f linearModel, data datasets.Set,
 	s estimator.Logistic) (worst float64) {
 	t.Helper()
 	full, err := f.PredictFull(context.Background(), data.X, estimator.Request{Outputs: estimator.OutputProbabilities})

@@ -16,7 +16,7 @@ import (
 
 // LeaveOneOut contains the leave-one-out predictions of ridge regression for several penalties, and
 // statistics of them.
-type LeaveOneOutPath struct {
+type leaveOneOut struct {
 	Alphas []float64
 	// Predictions has, for each alpha, rows × targets predictions of models that have not seen the
 	// row. A row of weight 0 is seen by no model.
@@ -48,8 +48,9 @@ type LeaveOneOutPath struct {
 // where P projects out the intercept. It makes one pass for the sums and one for each alpha, and
 // costs nd² + a·(d³/3 + nd²) flops for a alphas. Ill-conditioned systems need two or three more
 // passes for each alpha. It returns an error if the model without a row is not determined, up to
-// rounding. (Allen, Technometrics 1974.)
-func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOutPath, error) {
+// rounding. The result has Predictions, Errors, GCV, Freedom and Best, as described at its type.
+// (Allen, Technometrics 1974.)
+func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*leaveOneOut, error) {
 	if err := rejectClassTarget(data.Schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: leave-one-out: %w", err)
 	}
@@ -60,7 +61,7 @@ func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	return out, nil
 }
 
-func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOutPath, error) {
+func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*leaveOneOut, error) {
 	if len(alphas) == 0 {
 		return nil, fmt.Errorf("no alphas")
 	}
@@ -74,6 +75,6 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	if err != nil {
 		return nil, err
 	}
-	return &LeaveOneOutPath{slices.Clone(alphas), out.Predictions, out.Errors, out.GCV, out.DegreesOfFreedom, out.Best},
+	return &leaveOneOut{slices.Clone(alphas), out.Predictions, out.Errors, out.GCV, out.DegreesOfFreedom, out.Best},
 		nil
 }

@@ -93,7 +93,7 @@ func TestLeaveOneOutEqualsExactRefits(t *testing.T) {
 
 // offExactRefits returns the difference between predictions and exact refits without each row,
 // relative to the largest error of these.
-func offExactRefits(t *testing.T, data datasets.Set, alpha float64, intercept bool, got *LeaveOneOutPath) float64 {
+func offExactRefits(t *testing.T, data datasets.Set, alpha float64, intercept bool, got *leaveOneOut) float64 {
 	t.Helper()
 	largest, norm := 0.0, 0.0
 	for i := range data.Rows() {

@@ -81,12 +81,12 @@ func (s *Logistic) Params(l *param.List) {
 	})
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedLogistic].
+// Fit fits the model to data in memory; the result is a *fittedLogistic.
 func (s Logistic) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource fits the model to a stream; the result is a [*FittedLogistic].
+// FitSource fits the model to a stream; the result is a *fittedLogistic.
 func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -94,10 +94,10 @@ func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predicto
 func (s Logistic) name() string { return "logistic" }
 
 func (s Logistic) fitted(m linear, classes []string) Predictor {
-	return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
+	return &fittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
 }
 
-func (s Logistic) fittedLabels(f FittedLinearClassifier) Predictor { return &FittedLogistic{f} }
+func (s Logistic) fittedLabels(f FittedLinearClassifier) Predictor { return &fittedLogistic{f} }
 
 // plain returns the spec for package joint.
 func (s Logistic) plain() joint.PenalizedLoss {
@@ -141,21 +141,21 @@ func (s Logistic) Tags() datasets.Tags {
 	return datasets.Tags{Task: datasets.Classification, MultiLabel: true, SharedMaps: s.Solver != "dual" && s.L1Ratio == 0}
 }
 
-// FittedLogistic is a fitted logistic regression: a linear classifier with probabilities.
-type FittedLogistic struct{ FittedLinearClassifier }
+// fittedLogistic is a fitted logistic regression: a linear classifier with probabilities.
+type fittedLogistic struct{ FittedLinearClassifier }
 
 // Outputs returns values, scores and probabilities.
-func (f *FittedLogistic) Outputs() Outputs {
+func (f *fittedLogistic) Outputs() Outputs {
 	return f.withLabels(OutputValues | OutputScores | OutputProbabilities)
 }
 
 // PredictFull returns class, scores and probabilities of each row of X.
-func (f *FittedLogistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+func (f *fittedLogistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
 	return f.read(scores, err, want)
 }
 
-func (f *FittedLogistic) read(scores *mat.Dense, err error, want Request) (Prediction, error) {
+func (f *fittedLogistic) read(scores *mat.Dense, err error, want Request) (Prediction, error) {
 	if f.labels != nil {
 		return predictLabels(scores, err, want, true)
 	}

@@ -141,7 +141,7 @@ func TestLogisticSatisfiesTheOptimalityConditions(t *testing.T) {
 	x, y, _, weights := noisy(5, 200, 4)
 	s := estimator.NewLogistic()
 	s.C, s.Tol = 3, 1e-10
-	f := fit(t, s, datasets.Set{X: x, Y: y, Weights: weights}).(*estimator.FittedLogistic)
+	f := fit(t, s, datasets.Set{X: x, Y: y, Weights: weights}).(linearModel)
 	w, b := f.Coef().RawRowView(0), f.Intercept()[0]
 	gradient, intercept := append([]float64(nil), w...), 0.0
 	for i := range y {

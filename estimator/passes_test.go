@@ -67,7 +67,7 @@ func solutionOf(t *testing.T, p Predictor) ([]float64, []float64, Report) {
 		return f.coef.RawMatrix().Data, f.intercept, f.report
 	case *fittedGLM:
 		return f.coef.RawMatrix().Data, f.intercept, f.report
-	case *FittedLogistic:
+	case *fittedLogistic:
 		return f.coef.RawMatrix().Data, f.intercept, f.report
 	}
 	t.Fatalf("a %T", p)

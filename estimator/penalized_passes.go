@@ -276,7 +276,7 @@ func (s Logistic) StartFrom(ctx context.Context, from Predictor, schema datasets
 	return startPasses(ctx, s, from, schema, cols)
 }
 
-// Finish returns the [*FittedLogistic] of the last pass.
+// Finish returns the *fittedLogistic of the last pass.
 func (s Logistic) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	return finishPasses(ctx, s, last)
 }

@@ -29,7 +29,7 @@ import (
 // model, and the objective is within Tol of its minimum as estimated by the preconditioner.
 // Reaching MaxIter steps first adds a warning to the report.
 //
-// Errors: a negative target; targets that are all 0, with an intercept; [ErrDiverged].
+// Errors: a negative target; targets that are all 0, with an intercept; divergence.
 //
 // Equivalent to scikit-learn's PoissonRegressor, whose default Alpha is 1. (McCullagh & Nelder,
 // Generalized Linear Models, 1989.) Use [NewPoisson]: the zero value is invalid.

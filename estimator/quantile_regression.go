@@ -25,7 +25,7 @@ import (
 // first, or columns that rounding cannot distinguish from dependent ones, add a warning. Scales of
 // columns matter for the penalty only.
 //
-// Errors: more than 8192 columns; [ErrDiverged].
+// Errors: more than 8192 columns; divergence.
 //
 // Equivalent to scikit-learn's QuantileRegressor, whose default Alpha is 1. (Koenker & Bassett,
 // Econometrica 1978; Portnoy & Koenker, Statistical Science 1997, for the solver.)

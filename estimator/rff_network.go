@@ -43,7 +43,7 @@ import (
 // few rows. LearningRate is the initial step size, in units of the angles.
 //
 // Early stopping uses a validation set of ValidationFraction of the rows, drawn by the seed and
-// stratified by class. If its loss has not decreased by 0.1 % for Patience epochs, training returns
+// stratified by class. If its loss has not decreased by 0.1 % for 8 epochs, training returns
 // to the best weights and continues at a quarter of the learning rate; after the third time it
 // ends. The result has the best weights. Ending after Epochs instead is reported as a warning. With
 // ValidationFraction 0 the criterion is the objective on the training rows.
@@ -54,7 +54,7 @@ import (
 //
 // Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in float32, and n·L·D sines and cosines; 34·d·D bytes
 // for the weights of a layer. All rows are stored in memory. Errors: a categorical column, a
-// missing or infinite value, no rows, a list of γ of the wrong length, and [ErrDiverged] if
+// missing or infinite value, no rows, a list of γ of the wrong length, and divergence if
 // LearningRate is too large. If the inputs are uninformative, all predictions are the mean, or the
 // class frequencies, with a warning. The method Relevance of the fitted network returns the relevance of the
 // inputs.
@@ -75,7 +75,6 @@ type RFFNetwork struct {
 	Epochs             int // at most
 	Batch              int
 	ValidationFraction float64
-	Patience           int
 	ClassWeight        ClassWeight
 	Seed               uint64
 }
@@ -83,12 +82,15 @@ type RFFNetwork struct {
 // trainable lists the values allowed in Train.
 var trainable = []string{"scales", "frequencies", "phases"}
 
+// lossPatience is the number of epochs without improvement after which the learning rate decreases.
+const lossPatience = 8
+
 // NewRFFNetwork returns the spec of one layer of 300 features of the gaussian kernel, γ by
 // [kernel.GammaScale], in which all is trained.
 func NewRFFNetwork() RFFNetwork {
 	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale(), Nu: 1.5, Shape: 1, Layers: 1, Features: 300,
 		Train: slices.Clone(trainable),
-		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1, Patience: 8}
+		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1}
 }
 
 // Bounds far above practical values.
@@ -125,8 +127,6 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Int(&s.Batch, "batch", "number of rows of a minibatch; 0 selects at most 64", param.AtLeast(0))
 	l.Float(&s.ValidationFraction, "validation_fraction", "share of the rows for validation",
 		param.Between(0, 0.9))
-	l.Int(&s.Patience, "patience", "number of epochs without improvement after which the learning rate "+
-		"decreases", param.AtLeast(1))
 	l.Value(&s.ClassWeight, "class_weight", "weights of the classes; balanced: inverse to their frequency")
 	l.Seed(&s.Seed, "seed", "seed of the draw, the rows held out and the minibatches")
 }
@@ -313,7 +313,7 @@ func (s RFFNetwork) sized() network.Spec {
 	return network.Spec{Layers: s.Layers, Features: s.Features, TrainScales: slices.Contains(s.Train, "scales"),
 		TrainFrequencies: slices.Contains(s.Train, "frequencies"), TrainPhases: slices.Contains(s.Train, "phases"),
 		Alpha: s.Alpha, Rate: s.LearningRate, Epochs: s.Epochs, Batch: s.Batch, HeldOut: s.ValidationFraction,
-		Patience: s.Patience, Seed: s.Seed}
+		Patience: lossPatience, Seed: s.Seed}
 }
 
 // Cost estimates a fit to rows of a shape.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/codec/archive"
 	"github.com/bochner-ml/bochner/internal/features/fourier"
 	"github.com/bochner-ml/bochner/internal/features/spectral"
@@ -168,7 +169,7 @@ func TestNetworkRefuses(t *testing.T) {
 	wild := smallNetwork()
 	wild.LearningRate = 1e6
 	p, err := wild.Fit(context.Background(), data)
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "learning_rate") || p != nil {
+	if !errors.Is(err, solve.ErrDiverged) || !strings.Contains(err.Error(), "learning_rate") || p != nil {
 		t.Errorf("%v, %v", p, err)
 	}
 	other, twice, half, list := smallNetwork(), smallNetwork(), smallNetwork(), smallNetwork()

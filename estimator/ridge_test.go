@@ -244,12 +244,12 @@ func TestClassWeight(t *testing.T) {
 	s := estimator.NewLogistic()
 	s.Tol = 1e-10
 	s.ClassWeight.Weights = map[string]float64{"yes": 3}
-	byClass := fit(t, s, data).(*estimator.FittedLogistic)
+	byClass := fit(t, s, data).(linearModel)
 	s.ClassWeight = estimator.ClassWeight{}
 	for _, v := range y {
 		data.Weights = append(data.Weights, 1+2*v)
 	}
-	near(t, "coef", byClass.Coef().RawMatrix().Data, fit(t, s, data).(*estimator.FittedLogistic).Coef().RawMatrix().Data,
+	near(t, "coef", byClass.Coef().RawMatrix().Data, fit(t, s, data).(linearModel).Coef().RawMatrix().Data,
 		1e-8)
 	s.ClassWeight.Weights = map[string]float64{"yse": 3}
 	if _, err := s.Fit(context.Background(), data); err == nil ||

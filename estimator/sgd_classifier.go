@@ -91,7 +91,7 @@ func (s SGDClassifier) steps() sgdSpec {
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedSGDClassifier], or for log_loss
+// Fit fits the model to data in memory; the result is a *fittedSGDClassifier, or for log_loss
 // and modified_huber a model with its methods and probabilities.
 func (s SGDClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	d, err := s.steps().fitSet(ctx, data)
@@ -114,10 +114,10 @@ func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Pre
 // PartialFit makes one pass over new rows, starting from a model returned by Fit. They may contain
 // classes that had no rows before.
 func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
-	var f *FittedSGDClassifier
+	var f *fittedSGDClassifier
 	var p *fittedSGDProbabilistic
 	if As(previous, &p) {
-		f = &p.FittedSGDClassifier
+		f = &p.fittedSGDClassifier
 	} else if !As(previous, &f) {
 		return nil, fmt.Errorf("estimator: sgd_classifier: cannot continue from a %T", previous)
 	}
@@ -130,7 +130,7 @@ func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data 
 
 // fitted returns the model of a descent.
 func (s SGDClassifier) fitted(d *sgdModel) Predictor {
-	f := FittedSGDClassifier{FittedLinearClassifier{linear: d.linear, classes: d.classes}, d.incrementalState}
+	f := fittedSGDClassifier{FittedLinearClassifier{linear: d.linear, classes: d.classes}, d.incrementalState}
 	if s.Loss == "log_loss" || s.Loss == "modified_huber" {
 		return &fittedSGDProbabilistic{f, s.Loss}
 	}
@@ -143,23 +143,23 @@ func (s SGDClassifier) Cost(shape datasets.Shape) datasets.Cost { return s.steps
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (SGDClassifier) Requirements() []datasets.Requirement { return numericComplete }
 
-// FittedSGDClassifier is a fitted linear classifier that can learn incrementally.
-type FittedSGDClassifier struct {
+// fittedSGDClassifier is a fitted linear classifier that can learn incrementally.
+type fittedSGDClassifier struct {
 	FittedLinearClassifier
 	incrementalState
 }
 
 // fittedSGDProbabilistic is an SGD classifier with probabilities.
 type fittedSGDProbabilistic struct {
-	FittedSGDClassifier
+	fittedSGDClassifier
 	loss string
 }
 
 // Tags returns the number of input columns, the coefficients and the number of rows learned so far.
-func (f *FittedSGDClassifier) Tags() datasets.Tags { return f.tags(f.linear.Tags()) }
+func (f *fittedSGDClassifier) Tags() datasets.Tags { return f.tags(f.linear.Tags()) }
 
 // State serializes the model and its optimizer state.
-func (f *FittedSGDClassifier) State(s *model.State) {
+func (f *fittedSGDClassifier) State(s *model.State) {
 	f.FittedLinearClassifier.State(s)
 	f.incrementalState.state(s, &f.linear)
 	s.Require(len(f.mass) == len(f.classes), "the weights of the classes do not fit them")
@@ -167,7 +167,7 @@ func (f *FittedSGDClassifier) State(s *model.State) {
 
 // State serializes the model and its optimizer state.
 func (f *fittedSGDProbabilistic) State(s *model.State) {
-	f.FittedSGDClassifier.State(s)
+	f.fittedSGDClassifier.State(s)
 	s.String("loss", &f.loss)
 	s.Require(f.loss == "log_loss" || f.loss == "modified_huber", "the loss knows no probabilities")
 }

@@ -33,7 +33,7 @@ import (
 // Instead a fitted model supports incremental learning ([IncrementalEstimator]): it stores its last
 // and its averaged weights and the number of its steps.
 //
-// Fit returns [ErrDiverged] if scores are not finite, or if the final objective exceeds twice that
+// Fit returns an error if scores are not finite, or if the final objective exceeds twice that
 // of zero weights; the report shows whether it has converged. (Polyak & Juditsky, SIAM J. Control
 // 1992; Bottou, COMPSTAT 2010; Xu, arXiv:1107.2490, for the rate; Tsuruoka, Tsujii & Ananiadou, ACL
 // 2009, for l1.) Use [NewSGDRegressor]: the zero value is invalid.
@@ -99,19 +99,19 @@ func (s SGDRegressor) steps() sgdSpec {
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedSGDRegressor].
+// Fit fits the model to data in memory; the result is a *fittedSGDRegressor.
 func (s SGDRegressor) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return regressorOf(s.steps().fitSet(ctx, data))
 }
 
-// FitSource fits the model to a stream, read once per epoch; the result is a [*FittedSGDRegressor].
+// FitSource fits the model to a stream, read once per epoch; the result is a *fittedSGDRegressor.
 func (s SGDRegressor) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return regressorOf(s.steps().fitSource(ctx, data))
 }
 
-// PartialFit makes one pass over new rows, starting from a [*FittedSGDRegressor].
+// PartialFit makes one pass over new rows, starting from a *fittedSGDRegressor.
 func (s SGDRegressor) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
-	var from *FittedSGDRegressor
+	var from *fittedSGDRegressor
 	if !As(previous, &from) {
 		return nil, fmt.Errorf("estimator: sgd_regressor: cannot continue from a %T", previous)
 	}
@@ -125,24 +125,24 @@ func (s SGDRegressor) Cost(shape datasets.Shape) datasets.Cost { return s.steps(
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (SGDRegressor) Requirements() []datasets.Requirement { return numericComplete }
 
-// FittedSGDRegressor is a fitted linear regression that can learn incrementally.
-type FittedSGDRegressor struct {
+// fittedSGDRegressor is a fitted linear regression that can learn incrementally.
+type fittedSGDRegressor struct {
 	FittedLinear
 	incrementalState
 }
 
 // Tags returns the number of input columns, the coefficients and the number of rows learned so far.
-func (f *FittedSGDRegressor) Tags() datasets.Tags { return f.tags(f.linear.Tags()) }
+func (f *fittedSGDRegressor) Tags() datasets.Tags { return f.tags(f.linear.Tags()) }
 
 func regressorOf(d *sgdModel, err error) (Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FittedSGDRegressor{FittedLinear{d.linear}, d.incrementalState}, nil
+	return &fittedSGDRegressor{FittedLinear{d.linear}, d.incrementalState}, nil
 }
 
 // State serializes the model and its optimizer state.
-func (f *FittedSGDRegressor) State(s *model.State) {
+func (f *fittedSGDRegressor) State(s *model.State) {
 	f.FittedLinear.State(s)
 	f.incrementalState.state(s, &f.linear)
 }

@@ -13,7 +13,7 @@ func init() {
 	registry.Add("estimator", "elastic_net", "linear regression with a penalty on absolute and squared weights",
 		NewElasticNet, &FittedLinear{})
 	registry.Add("estimator", "logistic", "logistic regression, binary or multinomial",
-		NewLogistic, &FittedLogistic{})
+		NewLogistic, &fittedLogistic{})
 	registry.Add("estimator", "svm", "linear support vector machine", NewSVM, &FittedLinearClassifier{})
 	registry.Add("estimator", "svr", "linear support vector regression", NewSVR, &FittedLinear{})
 	registry.Add("estimator", "poisson", "Poisson regression of counts and rates, with a log link",
@@ -23,7 +23,7 @@ func init() {
 	registry.Add("estimator", "tweedie", "Tweedie regression of targets ≥ 0 with a mass at 0, with a log link",
 		NewTweedie, &fittedGLM{})
 	registry.Add("estimator", "huber", "linear regression that is robust to outliers of the target",
-		NewHuber, &FittedHuber{})
+		NewHuber, &fittedHuber{})
 	registry.Add("estimator", "quantile_regression", "linear regression of a quantile, such as the median",
 		NewQuantileRegression, &FittedLinear{})
 	registry.Add("estimator", "kernel_ridge", "ridge regression with an exact kernel",
@@ -36,10 +36,10 @@ func init() {
 		NewKernelSVR, &fittedKernelSVR{})
 	registry.Add("estimator", "sgd_classifier",
 		"linear classifier by stochastic gradient descent, with incremental learning",
-		NewSGDClassifier, &FittedSGDClassifier{})
+		NewSGDClassifier, &fittedSGDClassifier{})
 	registry.Add("estimator", "sgd_regressor",
 		"linear regression by stochastic gradient descent, with incremental learning",
-		NewSGDRegressor, &FittedSGDRegressor{})
+		NewSGDRegressor, &fittedSGDRegressor{})
 	registry.Add("estimator", "rff_network",
 		"random Fourier features whose frequencies are trained, for numbers or classes",
 		NewRFFNetwork, &fittedRFFNetwork{})

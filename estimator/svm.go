@@ -29,7 +29,7 @@ import (
 // rows of more than 512 columns, such as those of random binning, for which newton has no cheap
 // preconditioner; otherwise it is newton. Reaching MaxIter steps or passes first is not an error:
 // the report has Converged false and a warning. An objective that is NaN, or above that of zero
-// weights, is [ErrDiverged]. (Hsieh et al., ICML 2008; proximal steps: Rockafellar, SIAM J. Control
+// weights, is an error. (Hsieh et al., ICML 2008; proximal steps: Rockafellar, SIAM J. Control
 // 1976; interior point: Ferris & Munson, SIAM J. Optimization 2002; Lin, Weng & Keerthi, JMLR
 // 2008.) Use [NewSVM]: the zero value is invalid.
 type SVM struct {

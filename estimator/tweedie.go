@@ -24,7 +24,7 @@ import (
 // the means μ. Cost, memory, passes and stopping rule are those of [Poisson].
 //
 // Errors: a negative target, or 0 with Power 2; targets that are all 0, with an intercept;
-// [ErrDiverged].
+// divergence.
 //
 // Equivalent to scikit-learn's TweedieRegressor with link "log" and 1 ≤ power ≤ 2, with defaults
 // Alpha 1 and Power 0. For other powers the objective is not convex with this link, or needs

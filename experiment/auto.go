@@ -608,13 +608,15 @@ func refitAll(ctx context.Context, data *loaded, found *auto.Result) (estimator.
 func autoSummary(f *auto.Result, known []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{},
 		Mean: f.Chosen.Estimate, StdError: f.Chosen.StdError, Optimism: f.Chosen.Score - f.Chosen.Estimate,
-		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.StopReason, Rounds: []result.AutoRound{}, Decided: known}
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.StopReason, Decided: known}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}
-	for _, r := range f.Rounds {
-		out.Rounds = append(out.Rounds, result.AutoRound{Rows: r.Rows, Folds: r.Folds, Size: r.Size, Recipes: r.Recipes,
-			Candidates: r.Candidates, Best: r.Best.Recipe, Mean: r.Best.Score, Seconds: r.Seconds})
+	out.Rounds = slices.Grow(out.Rounds, len(f.Rounds)+1)[:len(f.Rounds)] // not nil, so that JSON has a list
+	for k, r := range f.Rounds {
+		one := &out.Rounds[k]
+		one.Rows, one.Folds, one.Size, one.Recipes, one.Candidates = r.Rows, r.Folds, r.Size, r.Recipes, r.Candidates
+		one.Best, one.Mean, one.Seconds = r.Best.Recipe, r.Best.Score, r.Seconds
 	}
 	out.PredictSeconds, out.Bytes = f.Chosen.PredictSeconds, f.Chosen.Bytes
 	for _, e := range f.Leaderboard {

@@ -204,7 +204,7 @@ func settings(runs []finishedRun) []setting {
 	}{
 		{"data.train (SHA-256)", func(r finishedRun) string { return start(r.SHA256.Train) }},
 		{"data.test (SHA-256)", func(r finishedRun) string { return start(r.SHA256.Test) }},
-		{continued + " (SHA-256)", func(r finishedRun) string { return start(digestOf(r.Before)) }},
+		{continued + " (SHA-256)", func(r finishedRun) string { return start(r.Before.SHA256) }},
 		{"bochner", func(r finishedRun) string { return r.Versions.Bochner }},
 	} {
 		s := setting{Path: file.path}

@@ -159,7 +159,7 @@ func (c runCosts) of(truth, predicted string) (float64, bool) {
 // cost of the other runs from their confusion matrices.
 func compareCosts(runs []finishedRun, c *result.Comparison) (out runCosts) {
 	for _, r := range runs {
-		if r.Confusion == nil {
+		if r.Confusion.Classes == nil {
 			continue
 		}
 		table := metricinput.Costs(r.spec.Pipeline, r.Confusion.Classes)
@@ -181,7 +181,7 @@ func compareCosts(runs []finishedRun, c *result.Comparison) (out runCosts) {
 	}
 	for k, r := range runs {
 		one, all, total := &c.Runs[k], 0.0, 0.0
-		if r.Confusion == nil || !slices.Equal(r.Confusion.Classes, out.classes) {
+		if !slices.Equal(r.Confusion.Classes, out.classes) {
 			continue
 		}
 		for i, row := range r.Confusion.Counts {

@@ -24,14 +24,15 @@ import (
 
 // Limits of a report by default: a few seconds.
 const (
-	maxLearning   = 2e7    // rows × features
-	maxImportance = 2.5e10 // products
-	minInspected  = 50     // rows to measure importance on
-	maxShapley    = 1e10   // rows × background × features × inputs²
-	minExplained  = 20     // rows with Shapley values
-	maxExplained  = 200
-	maxANOVA      = 2e10 // operations
-	shownEffects  = 4    // number of the most important inputs
+	maxLearning    = 2e7    // rows × features
+	maxImportance  = 2.5e10 // products
+	minInspected   = 50     // rows to measure importance on
+	backgroundRows = 100
+	maxShapley     = 1e10 // rows × background × features × inputs²
+	minExplained   = 20   // rows with Shapley values
+	maxExplained   = 200
+	maxANOVA       = 2e10 // operations
+	shownEffects   = 4    // number of the most important inputs
 )
 
 // examination is a model with the rows for its diagnostics.
@@ -301,11 +302,11 @@ func (e examination) shapley(ctx context.Context) error {
 	if slices.ContainsFunc(e.data.Train.Schema().Columns, func(c datasets.Column) bool { return c.Kind == datasets.Text }) {
 		return errors.New("not available for models of text columns")
 	}
-	rows := int(min(maxExplained, maxShapley/(inspection.DefaultBackground*features*inputs*inputs)))
+	rows := int(min(maxExplained, maxShapley/(backgroundRows*features*inputs*inputs)))
 	if rows < minExplained {
 		return fmt.Errorf("too expensive with %.0f inputs and %.0f features; bochner explain computes them", inputs, features)
 	}
-	background, err := sampled(ctx, e.data.Train, e.found.Rows.Train, inspection.DefaultBackground)
+	background, err := sampled(ctx, e.data.Train, e.found.Rows.Train, backgroundRows)
 	if err != nil {
 		return err
 	}
@@ -325,10 +326,10 @@ func (e examination) shapley(ctx context.Context) error {
 // anova decomposes the variance of the predictions. It applies where Shapley values are exact.
 func (e examination) anova(ctx context.Context) error {
 	inputs, features, ok := e.explainable()
-	if !ok || e.found.Shapley == nil {
+	if !ok || e.found.Shapley.Outputs == nil {
 		return nil
 	}
-	const n = inspection.DefaultBackground
+	const n = backgroundRows
 	if features*n*inputs*(features+n*inputs) > maxANOVA {
 		return fmt.Errorf("too expensive with %.0f inputs and %.0f features", inputs, features)
 	}
@@ -366,7 +367,7 @@ func (e examination) rareRows() int {
 // importanceRows returns how many rows importance is measured on: the usual number or, up to ten times
 // that, the given one, as far as predictions of that many products each stay affordable.
 func importanceRows(products float64, inputs, repeats, least int) int {
-	rows := inspection.DefaultRows(inputs, repeats)
+	rows := inspection.Options{Repeats: repeats}.DefaultRows(inputs)
 	return int(min(float64(max(rows, min(least, 10*rows))), maxImportance/(products*float64(inputs*repeats))))
 }
 
@@ -425,7 +426,7 @@ func (e examination) learning(ctx context.Context) error {
 		}
 		return value, err
 	}
-	e.found.LearningCurve, err = diagnostics.Learning(ctx, spec, e.model, train, points, e.data.spec.Seed,
+	err = diagnostics.Learning(ctx, &e.found.Findings, spec, e.model, train, points, e.data.spec.Seed,
 		func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
 			some, err := sampled(ctx, learned.Source(), learned.Rows(), maxJudged)
 			if err == nil {
@@ -436,7 +437,7 @@ func (e examination) learning(ctx context.Context) error {
 			}
 			return own, unseen, err
 		})
-	if e.found.LearningCurve != nil {
+	if e.found.LearningCurve.Rows != nil {
 		e.found.LearningCurve.Score = score.Name
 	}
 	return err

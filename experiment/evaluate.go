@@ -113,9 +113,10 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 	}
 	switch data.Task {
 	case datasets.Clustering:
-		found.Clusters = &result.ClusterSizes{Train: e.Clusters()}
+		found.Clusters.Train = e.Clusters()
 	case datasets.Anomaly:
-		found.Anomalies = &result.AnomalyShares{Train: e.Anomalies()}
+		share := e.Anomalies()
+		found.Anomalies.Train = &share
 	}
 	return nil
 }

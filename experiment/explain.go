@@ -47,10 +47,10 @@ func (m *opened) explanations(ctx context.Context, o Options) (*explanations, er
 		return nil, errors.New("experiment: cannot explain a model of kernel: precomputed: its inputs are kernel values")
 	}
 	if o.Explain.Background < 0 {
-		return nil, fmt.Errorf("experiment: background must be ≥ 1, or 0 for %d, got %d", inspection.DefaultBackground,
+		return nil, fmt.Errorf("experiment: background must be ≥ 1, or 0 for %d, got %d", backgroundRows,
 			o.Explain.Background)
 	}
-	rows := cmp.Or(o.Explain.Background, inspection.DefaultBackground)
+	rows := cmp.Or(o.Explain.Background, backgroundRows)
 	e := &explanations{m: m, options: inspection.ShapleyOptions{Method: o.Explain.Method, Background: rows}}
 	most := rows
 	if o.Explain.KMeans {

@@ -119,7 +119,7 @@ func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitte
 	if stop(); err != nil {
 		return f, ofStart(ofHalving(err), o.StartFrom)
 	}
-	found.Search = summary(f.search, startedFrom(found.Search))
+	found.Search = summary(f.search, found.Search)
 	f.model, f.score = f.search.Model, f.search.Score
 	found.Seconds.Search, found.Seconds.Refit = f.search.Seconds, f.search.RefitSeconds
 	out.folder.KeepJournals = f.search.Unreached > 0

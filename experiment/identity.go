@@ -121,7 +121,7 @@ func otherFiles(then, now result.Result) (out []config.Difference) {
 	for _, file := range []struct{ path, then, now string }{
 		{"data.train", then.SHA256.Train, now.SHA256.Train},
 		{"data.test", then.SHA256.Test, now.SHA256.Test},
-		{continued, digestOf(then.Before), digestOf(now.Before)},
+		{continued, then.Before.SHA256, now.Before.SHA256},
 		{startFrom, startDigest(then.Search), startDigest(now.Search)},
 	} {
 		if file.then != file.now {
@@ -131,28 +131,12 @@ func otherFiles(then, now result.Result) (out []config.Difference) {
 	return out
 }
 
-// digestOf returns the digest of the initial model, "" for none.
-func digestOf(b *result.InitialModel) string {
-	if b == nil {
-		return ""
-	}
-	return b.SHA256
-}
-
 // startDigest returns the digest of the candidates that a search starts from, "" for none.
 func startDigest(s *result.Search) string {
-	if from := startedFrom(s); from != nil {
-		return from.SHA256
-	}
-	return ""
-}
-
-// startedFrom returns the run that a search starts from, nil for none.
-func startedFrom(s *result.Search) *result.EarlierRun {
 	if s == nil {
-		return nil
+		return ""
 	}
-	return s.Started
+	return s.Started.SHA256
 }
 
 // start is the beginning of a digest.

@@ -173,7 +173,7 @@ func TestIntervalsByQuantilesAndGroups(t *testing.T) {
 	r := execute(t, spec(t, text+"intervals: {method: cqr, group: kind}\n", set("data.drop", "[z]")))
 	checkIntervals(t, r, "cqr")
 	same(t, "cqr")
-	if q := r.Quantile; q == nil || q.Quantile != 0.5 || len(q.Below) < 5 || r.Test["pinball_0.5"] == 0 {
+	if q := r.Quantile; q.Quantile != 0.5 || len(q.Below) < 5 || r.Test["pinball_0.5"] == 0 {
 		t.Errorf("%+v, scores %v", q, r.Test)
 	}
 	got := table(t, "runs/spec/predictions.csv")

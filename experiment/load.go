@@ -51,7 +51,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 		return nil, err
 	}
 	if o.Continue != "" {
-		if data.before, found.Before, err = openBefore(ctx, &spec, o.Continue); err != nil {
+		if data.before, err = openBefore(ctx, &spec, o.Continue, found); err != nil {
 			return nil, err
 		}
 	}
@@ -93,20 +93,21 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 
 // openBefore opens the model to update; its schema applies to the data of the experiment. It
 // returns an error if the pipeline of the experiment cannot update it.
-func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.InitialModel, error) {
+func openBefore(ctx context.Context, spec *Spec, path string, found *result.Result) (*opened, error) {
 	if spec.Search != nil {
-		return nil, nil, errors.New("experiment: a search does not support incremental learning; use --no-search")
+		return nil, errors.New("experiment: a search does not support incremental learning; use --no-search")
 	}
 	m, err := openModel(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := spec.Pipeline.Continues(m.Predictor); err != nil {
-		return nil, nil, fmt.Errorf("experiment: %s: %w", path, err)
+		return nil, fmt.Errorf("experiment: %s: %w", path, err)
 	}
 	spec.Data.Known = m.known()
-	digest, err := files.Digest(ctx, reader.Files{}, m.path)
-	return m, &result.InitialModel{Model: m.path, Name: m.Name, SHA256: digest}, err
+	found.Before.Model, found.Before.Name = m.path, m.Name
+	found.Before.SHA256, err = files.Digest(ctx, reader.Files{}, m.path)
+	return m, err
 }
 
 // shapeOf returns the shape of the training rows.

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// PlanStep is the estimated output of one step for all training rows.
-type PlanStep struct {
+// planStep is the estimated output of one step for all training rows.
+type planStep struct {
 	Name  string `json:"name"`
 	Width int    `json:"width"`           // output columns, -1 if unknown
 	Guess bool   `json:"guess,omitempty"` // whether the width is an estimate
@@ -21,7 +21,7 @@ type PlanStep struct {
 
 // memoryOfFit returns the memory of each step of a pipeline for data of the given shape, and of the
 // whole fit with the predictions of all rows.
-func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (steps []PlanStep, bytes int64) {
+func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (steps []planStep, bytes int64) {
 	at := shape
 	add := func(name string, step any) {
 		own, _ := pipeline.Lookup(step)
@@ -29,7 +29,7 @@ func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (
 		if c, ok := step.(datasets.CostEstimator); ok {
 			cost = c.Cost(at)
 		}
-		steps = append(steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.OutputWidth,
+		steps = append(steps, planStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.OutputWidth,
 			Guess: cost.WidthEstimated, Bytes: cost.Bytes})
 		at = at.After(cost)
 	}

@@ -52,7 +52,7 @@ type Evaluation struct {
 type Model struct {
 	Name     string             `json:"name"`
 	Task     string             `json:"task"`
-	Columns  []Column           `json:"columns"`
+	Columns  []modelColumn      `json:"columns"` // the inputs: Name, Kind and Levels
 	Targets  []string           `json:"targets"`
 	Classes  []string           `json:"classes,omitempty"`
 	Positive string             `json:"positive,omitempty"` // positive class of binary metrics
@@ -82,8 +82,8 @@ type Model struct {
 	Relevance []result.Relevance `json:"relevance,omitempty"`
 }
 
-// Column is an input column of a model.
-type Column struct {
+// modelColumn is an input column of a model.
+type modelColumn struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Levels []string `json:"levels,omitempty"`
@@ -333,7 +333,7 @@ func Inspect(path string) (Model, error) {
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]
-		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Categories})
+		out.Columns = append(out.Columns, modelColumn{m.Schema.Name(j), c.Kind.String(), c.Categories})
 	}
 	if out.Relevance, err = relevanceOf(context.Background(), pipeline.Find(m.Predictor)); err != nil {
 		return Model{}, fmt.Errorf("experiment: %s: %w", path, err)
@@ -347,7 +347,7 @@ func Inspect(path string) (Model, error) {
 	for _, t := range m.Schema.Targets {
 		out.Targets = append(out.Targets, t.Name)
 	}
-	node, err := pipeyaml.Encode(m.Spec())
+	node, err := pipeyaml.Encode(m.Spec(), false)
 	if err != nil {
 		return Model{}, err
 	}

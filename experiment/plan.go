@@ -32,7 +32,7 @@ type Plan struct {
 	Shared     []string    `json:"shared"`
 	// Seconds is the estimated time of the run without its report; 0 if no sample could be fitted.
 	Seconds float64      `json:"seconds"`
-	Samples []PlanSample `json:"samples,omitempty"` // basis of the estimate
+	Samples []planSample `json:"samples,omitempty"` // basis of the estimate: Rows and Seconds
 	// The time is between SecondsLow and SecondsHigh, both Seconds unless Unknown names what the
 	// samples do not show.
 	SecondsLow  float64  `json:"seconds_low"`
@@ -42,12 +42,12 @@ type Plan struct {
 	Bytes     int64      `json:"bytes"`      // peak size of the matrices
 	Peak      int64      `json:"peak_bytes"` // estimated peak of the process
 	Available int64      `json:"available_bytes"`
-	Steps     []PlanStep `json:"steps"`
+	Steps     []planStep `json:"steps"` // Name, Width, Guess and Bytes
 	Warnings  []string   `json:"warnings"`
 }
 
 // NewPlan estimates the time and memory of a run. The shape of the data determines the number of
-// fits and the memory. The time is extrapolated from fits to samples of the rows, see [PlanSample].
+// fits and the memory. The time is extrapolated from fits to samples of the rows, see [Plan].Samples.
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
 	end, err := connect(ctx, &spec)

@@ -43,13 +43,13 @@ func TestPlanOfEverySearch(t *testing.T) {
 
 // A slow first sample does not end the measurement.
 func TestEnoughSamples(t *testing.T) {
-	samples := []PlanSample{{250, 3}, {500, 1.5}, {1000, 1.6}}
+	samples := []planSample{{250, 3}, {500, 1.5}, {1000, 1.6}}
 	for n, want := range []bool{false, false, false, true} {
 		if got := samplesSuffice(samples[:n]); got != want {
 			t.Errorf("%d samples are enough: %v", n, got)
 		}
 	}
-	if samplesSuffice([]PlanSample{{250, 3}, {500, 0.1}, {1000, 0.2}}) {
+	if samplesSuffice([]planSample{{250, 3}, {500, 0.1}, {1000, 0.2}}) {
 		t.Error("fast samples are enough")
 	}
 }
@@ -57,16 +57,16 @@ func TestEnoughSamples(t *testing.T) {
 // The time grows by the power of the rows that the samples but the first show, within bounds.
 func TestExtrapolated(t *testing.T) {
 	for _, c := range []struct {
-		samples []PlanSample
+		samples []planSample
 		rows    int
 		want    float64
 	}{
-		{[]PlanSample{{100, 1}}, 1000, 10},
-		{[]PlanSample{{100, 1}, {200, 100}}, 400, 200},
-		{[]PlanSample{{50, 9}, {100, 1}, {200, 4}}, 400, 16},
-		{[]PlanSample{{50, 9}, {100, 1}, {200, 1}}, 800, 2},
-		{[]PlanSample{{50, 9}, {100, 1}, {200, 100}}, 800, 3200},
-		{[]PlanSample{{50, 9}, {100, 1}, {200, 2}, {300, 3}}, 300, 3},
+		{[]planSample{{100, 1}}, 1000, 10},
+		{[]planSample{{100, 1}, {200, 100}}, 400, 200},
+		{[]planSample{{50, 9}, {100, 1}, {200, 4}}, 400, 16},
+		{[]planSample{{50, 9}, {100, 1}, {200, 1}}, 800, 2},
+		{[]planSample{{50, 9}, {100, 1}, {200, 100}}, 800, 3200},
+		{[]planSample{{50, 9}, {100, 1}, {200, 2}, {300, 3}}, 300, 3},
 	} {
 		power, known := growth(c.samples)
 		if known != (len(c.samples) > 2) {
@@ -80,11 +80,11 @@ func TestExtrapolated(t *testing.T) {
 
 // The time of a plan is a range where the samples leave it open, and the plan has the reason.
 func TestSecondsOfAPlan(t *testing.T) {
-	few := []PlanSample{{250, 2}}
-	grown := []PlanSample{{250, 9}, {500, 1}, {1000, 2}}
+	few := []planSample{{250, 2}}
+	grown := []planSample{{250, 9}, {500, 1}, {1000, 2}}
 	shares, folds := []string{"alpha", "folds"}, []string{"folds"}
 	for _, c := range []struct {
-		samples         []PlanSample
+		samples         []planSample
 		candidates      int
 		sampled, shared []string
 		low, mid, high  float64
@@ -96,7 +96,7 @@ func TestSecondsOfAPlan(t *testing.T) {
 		{grown, 24, shares, nil, 17, 17, 17, "streamed search"},
 		{few, 1, nil, nil, 9, 33, 2049, "250 of 4000 rows"},
 		{few, 24, shares, shares, 9, 65, 4097, "250 of 4000 rows"},
-		{[]PlanSample{{4000, 8}}, 12, nil, nil, 9, 9, 9, ""},
+		{[]planSample{{4000, 8}}, 12, nil, nil, 9, 9, 9, ""},
 	} {
 		p := Plan{Rows: result.Rows{Train: 4000}, Candidates: c.candidates, Samples: c.samples, Shared: c.shared}
 		p.setSeconds(Spec{}, c.sampled, 1)

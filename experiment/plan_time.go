@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/runtime/ctxerr"
 )
 
-// PlanSample is the measured time of the search and the final fit on a sample of rows.
-type PlanSample struct {
+// planSample is the measured time of the search and the final fit on a sample of rows.
+type planSample struct {
 	Rows    int     `json:"rows"`
 	Seconds float64 `json:"seconds"`
 }
@@ -37,7 +37,7 @@ var errEnough = errors.New("enough rows")
 
 // timeSamples measures the search and the final fit on samples of doubling size, and returns the
 // shared work of the candidates. It returns no samples if the smallest cannot be fitted in time.
-func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, candidates int) (samples []PlanSample,
+func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, candidates int) (samples []planSample,
 	shared []string, err error) {
 	limited, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
@@ -55,7 +55,7 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 		// Larger samples may be tried individually.
 		shared = slices.Compact(slices.Sorted(slices.Values(append(shared, together...))))
 		took := time.Since(began)
-		samples = append(samples, PlanSample{set.Rows(), took.Seconds()})
+		samples = append(samples, planSample{set.Rows(), took.Seconds()})
 		if samplesSuffice(samples) || n == all || set.Rows() < n {
 			break
 		}
@@ -65,7 +65,7 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 
 // samplesSuffice reports whether no larger sample is required. A single slow sample of few rows does not
 // show the growth of the time with the rows, and includes costs that do not grow.
-func samplesSuffice(samples []PlanSample) bool {
+func samplesSuffice(samples []planSample) bool {
 	return len(samples) >= minSamples && samples[len(samples)-1].Seconds > sampleEnough.Seconds()
 }
 
@@ -82,7 +82,7 @@ func overhead(spec Spec, parts *dataload.Parts, opening time.Duration) float64 {
 const minPower, maxPower = 0.5, 2.5
 
 // growth returns the power of the rows by which the time grows, and whether the samples show it.
-func growth(samples []PlanSample) (power float64, known bool) {
+func growth(samples []planSample) (power float64, known bool) {
 	k := len(samples)
 	if k < minSamples { // the first fit of a program is slower
 		return 1, false
@@ -97,7 +97,7 @@ func growth(samples []PlanSample) (power float64, known bool) {
 }
 
 // extrapolated returns the time of the last sample for the given number of rows, by a power law.
-func extrapolated(samples []PlanSample, rows int, power float64) float64 {
+func extrapolated(samples []planSample, rows int, power float64) float64 {
 	last := samples[len(samples)-1]
 	return last.Seconds * math.Pow(float64(rows)/float64(last.Rows), power)
 }

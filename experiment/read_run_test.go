@@ -37,7 +37,7 @@ func TestReportOfAFolder(t *testing.T) {
 	if err := os.Remove("out/report.html"); err != nil {
 		t.Fatal(err)
 	}
-	path, err := Report(context.Background(), "out", Options{})
+	path, err := Options{}.Report(context.Background(), "out")
 	if err != nil || path != "out/report.html" || text(t, "out/report.html") != written {
 		t.Errorf("the page made again from %s is another one: %v", path, err)
 	}
@@ -56,7 +56,7 @@ func TestReportSections(t *testing.T) {
 	put(t, "rows.csv", measured(300))
 	r := execute(t, spec(t, reported, set("report.html", "false"), set("report.importance.repeats", "0"),
 		set("report.learning_curve.points", "0")))
-	if r.Importance != nil || r.LearningCurve != nil || r.Effects != nil || len(r.Baselines) != 2 {
+	if r.Importance != nil || r.LearningCurve.Rows != nil || r.Effects != nil || len(r.Baselines) != 2 {
 		t.Errorf("%+v", r.Findings)
 	}
 	if _, err := os.Stat("out/report.html"); err == nil {
@@ -66,12 +66,12 @@ func TestReportSections(t *testing.T) {
 	if len(r.LearningCurve.Rows) != 3 || r.LearningCurve.Rows[2] != 210 || r.On != "test" {
 		t.Errorf("%+v", r.LearningCurve)
 	}
-	if _, err := Report(context.Background(), "nowhere", Options{}); err == nil || !strings.Contains(err.Error(),
+	if _, err := (Options{}).Report(context.Background(), "nowhere"); err == nil || !strings.Contains(err.Error(),
 		"nowhere is not the directory of a finished run: no result.json") {
 		t.Error(err)
 	}
 	put(t, "out/cv_results.csv", "a,b\n1,2\n")
-	if _, err := Report(context.Background(), "out", Options{}); err == nil || !strings.Contains(err.Error(), "out/cv_results.csv has no column fold0") {
+	if _, err := (Options{}).Report(context.Background(), "out"); err == nil || !strings.Contains(err.Error(), "out/cv_results.csv has no column fold0") {
 		t.Error(err)
 	}
 	put(t, "out/result.json", "{")
@@ -131,7 +131,7 @@ func TestReportsOfOtherRuns(t *testing.T) {
 					t.Errorf("%+v", r.Findings)
 				}
 			case "anomaly":
-				if r.Confusion == nil || len(r.ROC) != 1 || r.ROC[0].Class != "odd" || r.Baselines != nil {
+				if r.Confusion.Classes == nil || len(r.ROC) != 1 || r.ROC[0].Class != "odd" || r.Baselines != nil {
 					t.Errorf("%+v", r.Findings)
 				}
 			}

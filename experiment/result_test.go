@@ -103,7 +103,7 @@ func TestResultsOfHugeTargets(t *testing.T) {
 				t.Errorf("%s: %s is %v in the file, want %v", name, metric, got, v)
 			}
 		}
-		if _, err := Report(context.Background(), "out", Options{}); err != nil {
+		if _, err := (Options{}).Report(context.Background(), "out"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -21,20 +21,22 @@ import (
 )
 
 // summary is the search section of result.json.
-func summary(found *gridsearch.Result, started *result.EarlierRun) *result.Search {
+func summary(found *gridsearch.Result, before *result.Search) *result.Search {
 	out := &result.Search{
 		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
 		Best:       candidate(found.Best()),
 		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...),
-		Unreached: found.Unreached, Started: started,
+		Unreached: found.Unreached,
 	}
-	if started != nil {
-		started.GridSize = found.GridSize
+	if before != nil {
+		out.Started = before.Started
+		out.Started.GridSize = found.GridSize
 	}
 	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
-	for _, round := range found.Rounds {
-		out.Rounds = append(out.Rounds, result.Round{Resource: round.Resource, Candidates: len(round.Candidates),
-			Best: candidate(round.Best())})
+	out.Rounds = slices.Grow(out.Rounds, len(found.Rounds))[:len(found.Rounds)]
+	for k, round := range found.Rounds {
+		r := &out.Rounds[k]
+		r.Resource, r.Candidates, r.Best = round.Resource, len(round.Candidates), candidate(round.Best())
 		out.Candidates = max(out.Candidates, len(round.Candidates))
 	}
 	for _, c := range found.Candidates {
@@ -76,7 +78,9 @@ func readStart(ctx context.Context, spec Spec, folder string) ([]gridsearch.Cand
 		}
 		candidates = append(candidates, one)
 	}
-	return candidates, &result.Search{Started: &result.EarlierRun{Run: filepath.ToSlash(folder), SHA256: digest}}, err
+	out := &result.Search{}
+	out.Started.Run, out.Started.SHA256 = filepath.ToSlash(folder), digest
+	return candidates, out, err
 }
 
 // ofStart names the flag in the errors of a search that starts from an earlier run.

@@ -48,7 +48,7 @@ func TestRunStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := r.Search.Started
-		if from == nil || from.Run != "earlier" || len(from.SHA256) != 64 || from.GridSize != 7*5*2 ||
+		if from.Run != "earlier" || len(from.SHA256) != 64 || from.GridSize != 7*5*2 ||
 			r.Search.Candidates > 60 || r.Search.Candidates < 8 || r.Search.Best.Mean < earlier.Search.Best.Mean-0.1 {
 			t.Errorf("%s: %+v of %+v", name, from, r.Search)
 		}

@@ -42,7 +42,7 @@ func TestTestRowsUnlikeTraining(t *testing.T) {
 		return r.Warnings[at]
 	}
 	like := run("like")
-	if w := about(like, "is far ") + about(like, "coverage"); w != "" || like.Errors[0].Beyond != nil {
+	if w := about(like, "is far ") + about(like, "coverage"); w != "" || like.Errors[0].Beyond.Count != 0 {
 		t.Errorf("of rows like the training rows: %q, beyond the range %+v", w, like.Errors[0].Beyond)
 	}
 	noisy := run("noisy")
@@ -64,7 +64,7 @@ func TestTestRowsUnlikeTraining(t *testing.T) {
 		t.Errorf("coverage %v: %q", *outlier.Intervals.Coverage, outlier.Warnings)
 	}
 	b := outlier.Errors[0].Beyond
-	if b == nil || b.Count != 1 || len(b.Rows) != 1 || b.Rows[0].Number != 100 || b.Rows[0].Truth != 1.5 ||
+	if b.Count != 1 || len(b.Rows) != 1 || b.Rows[0].Number != 100 || b.Rows[0].Truth != 1.5 ||
 		b.Rows[0].Predicted < 15 || b.Max > 3 || b.Max <= b.Min {
 		t.Fatalf("beyond the range: %+v", b)
 	}

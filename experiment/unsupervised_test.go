@@ -8,13 +8,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/experiment/internal/scaffold"
-	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // groups is a CSV of n rows in two clusters, labeled by kind, with permuted kinds if shuffled.
@@ -59,8 +57,8 @@ func TestClustering(t *testing.T) {
 	put(t, "rows.csv", labeled)
 	put(t, "bare.csv", bare(labeled))
 	r := execute(t, spec(t, clustering))
-	if r.Task != "clustering" || r.Positive != "" || !reflect.DeepEqual(r.Clusters,
-		&result.ClusterSizes{Train: []int{60, 60}}) {
+	if r.Task != "clustering" || r.Positive != "" || !slices.Equal(r.Clusters.Train, []int{60, 60}) ||
+		r.Clusters.Test != nil {
 		t.Errorf("task %q, positive %q, clusters %v", r.Task, r.Positive, r.Clusters)
 	}
 	if r.Train["adjusted_rand"] != 1 || r.Train["normalized_mutual_info"] != 1 || !(r.Train["silhouette"] > 0.7) {
@@ -282,8 +280,8 @@ func TestAnomaly(t *testing.T) {
 	put(t, "rows.csv", odd(200))
 	put(t, "bare.csv", bare(odd(200)))
 	r := execute(t, spec(t, anomalies))
-	if r.Task != "anomaly" || r.Positive != "odd" || r.Anomalies == nil ||
-		!(r.Anomalies.Train > 0.02 && r.Anomalies.Train < 0.2) || r.Clusters != nil {
+	if r.Task != "anomaly" || r.Positive != "odd" || r.Anomalies.Train == nil ||
+		!(*r.Anomalies.Train > 0.02 && *r.Anomalies.Train < 0.2) || r.Clusters.Train != nil {
 		t.Errorf("task %q, positive %q, anomalies %+v", r.Task, r.Positive, r.Anomalies)
 	}
 	if !(r.Train["roc_auc"] > 0.9) || !(r.Train["average_precision"] > 0.5) {
@@ -305,11 +303,11 @@ func TestAnomaly(t *testing.T) {
 			share += 1 / float64(len(got))
 		}
 	}
-	if math.Abs(share-r.Anomalies.Train) > 1e-9 {
-		t.Errorf("the share of anomalies is %v, the result reports %v", share, r.Anomalies.Train)
+	if math.Abs(share-*r.Anomalies.Train) > 1e-9 {
+		t.Errorf("the share of anomalies is %v, the result reports %v", share, *r.Anomalies.Train)
 	}
 	e, err := Evaluate(context.Background(), "out/model.bochner", "bare.csv", Options{})
-	if err != nil || len(e.Scores) != 0 || *e.Anomalies != r.Anomalies.Train {
+	if err != nil || len(e.Scores) != 0 || *e.Anomalies != *r.Anomalies.Train {
 		t.Errorf("without a target: %+v, %v", e, err)
 	}
 	if e, err = Evaluate(context.Background(), "out/model.bochner", "rows.csv", Options{}); err != nil ||
@@ -324,7 +322,7 @@ func TestAnomaly(t *testing.T) {
 	}
 	var written map[string]any
 	if err := json.Unmarshal([]byte(text(t, "out/result.json")), &written); err != nil ||
-		written["anomalies"].(map[string]any)["train"] != r.Anomalies.Train {
+		written["anomalies"].(map[string]any)["train"] != *r.Anomalies.Train {
 		t.Errorf("result.json has %v: %v", written["anomalies"], err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -32,7 +32,7 @@ func TestFileErrorsUnwrap(t *testing.T) {
 		t.Errorf("of a file that is not there: %v", err)
 	}
 	var at *datasets.LineError
-	if err := parse("a,\xff,y\n1,2,3\n"); !errors.As(err, &errs) || !errors.Is(err, csv.ErrEncoding) ||
+	if err := parse("a,\xff,y\n1,2,3\n"); !errors.As(err, &errs) || !errors.Is(err, rowerrors.ErrEncoding) ||
 		!errors.As(err, &at) || at.Line != 1 {
 		t.Errorf("of a file in another encoding: %v", err)
 	}

@@ -33,8 +33,8 @@ type Filter struct {
 // NewFilter returns the step of a filter, after its Train.
 func NewFilter(trained base.Filter) Filter { return Filter{trained} }
 
-// FittedFilter is a fitted [Filter].
-type FittedFilter struct {
+// fittedFilter is a fitted [Filter].
+type fittedFilter struct {
 	filter  base.Filter
 	columns []datasets.Column // input columns
 	outputs []output
@@ -52,7 +52,7 @@ type output struct {
 // Tags returns that the filter is already trained.
 func (s Filter) Tags() datasets.Tags { return datasets.Tags{DataIndependent: true} }
 
-// Fit looks up the filter's columns in the schema of data; it returns a *FittedFilter.
+// Fit looks up the filter's columns in the schema of data; it returns a *fittedFilter.
 func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("golearn: filter: %w", err)
@@ -63,7 +63,7 @@ func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	if s.Trained == nil {
 		return nil, fmt.Errorf("golearn: filter: there is none")
 	}
-	f := &FittedFilter{filter: s.Trained}
+	f := &fittedFilter{filter: s.Trained}
 	for j := range data.Cols() {
 		c := data.Schema.Column(j)
 		c.Name = data.Schema.Name(j)
@@ -80,7 +80,7 @@ func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 }
 
 // find determines the output columns.
-func (f *FittedFilter) find(filtered []base.FilteredAttribute) error {
+func (f *fittedFilter) find(filtered []base.FilteredAttribute) error {
 	if len(filtered) == 0 {
 		return fmt.Errorf("golearn: filter: it makes nothing; was it trained?")
 	}
@@ -164,7 +164,7 @@ func (o *output) decode(bytes []byte) float64 {
 
 // checkColumns returns an error for the first value of a filtered column that golearn cannot
 // represent.
-func (f *FittedFilter) checkColumns(X mat.Matrix) error {
+func (f *fittedFilter) checkColumns(X mat.Matrix) error {
 	n, _ := X.Dims()
 	for _, o := range f.outputs {
 		for i := 0; o.old != nil && i < n; i++ {
@@ -196,13 +196,13 @@ func (o *output) value(filter base.Filter, v float64) (float64, error) {
 }
 
 // Tags returns the number of input columns.
-func (f *FittedFilter) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.columns)} }
+func (f *fittedFilter) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.columns)} }
 
 // OutputWidth returns the number of output columns.
-func (f *FittedFilter) OutputWidth() int { return len(f.outputs) }
+func (f *fittedFilter) OutputWidth() int { return len(f.outputs) }
 
 // OutputSchema returns the schema of the output.
-func (f *FittedFilter) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedFilter) OutputSchema(in datasets.Schema) datasets.Schema {
 	var columns []datasets.Column
 	for _, o := range f.outputs {
 		if c := o.column; o.old == nil {
@@ -215,7 +215,7 @@ func (f *FittedFilter) OutputSchema(in datasets.Schema) datasets.Schema {
 }
 
 // Transform applies the filter to the rows of X; the result is dense.
-func (f *FittedFilter) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedFilter) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	if err := (datasets.Set{X: X}).Check(); err != nil {
 		return nil, fmt.Errorf("golearn: filter: %w", err)
 	}
@@ -228,7 +228,7 @@ func (f *FittedFilter) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 }
 
 // TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X.
-func (f *FittedFilter) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedFilter) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	if err := (datasets.Set{X: X}).Check(); err != nil {
 		return fmt.Errorf("golearn: filter: %w", err)
 	}

@@ -83,7 +83,7 @@ func TestFilterIsGolearns(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		schema := f.(*FittedFilter).OutputSchema(data.Schema)
+		schema := f.(*fittedFilter).OutputSchema(data.Schema)
 		want, err := FromGrid(base.NewLazilyFilteredInstances(grid, filter))
 		if err != nil {
 			t.Fatal(name, err)

@@ -15,7 +15,7 @@
 // tables, [Graph.ChebyshevApprox] for smooth functions without an operation, [Graph.KthSmallest]
 // for order statistics, [Graph.ClassFromScores] and others for the outputs of a [Prediction]. The
 // first inconsistency is stored; later additions are ignored, and [Graph.Err] returns it. A step or
-// model that cannot be exported is a [StepError] with its path.
+// model that cannot be exported is a [StepErrors] with its path.
 //
 // A graph has no errors: a row that the step or model rejects, for example because of a missing
 // value, yields NaN or an undefined number. modelfile.Model.Graph documents the outputs of a fitted

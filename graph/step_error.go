@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// StepError is the reason why a step cannot be exported.
-type StepError struct {
+// stepError is the reason why a step cannot be exported.
+type stepError struct {
 	Path string // names of nested steps, joined by dots: columns.numeric.impute
 	Err  error
 }
 
 // Error returns the path and the reason.
-func (f StepError) Error() string { return StepErrors{f}.Error() }
+func (f stepError) Error() string { return StepErrors{f}.Error() }
 
 // StepErrors contains an error for each step that cannot be exported.
-type StepErrors []StepError
+type StepErrors []stepError
 
 // Error returns each reason once, with the paths of all its steps.
 func (f StepErrors) Error() string {
@@ -69,7 +69,7 @@ func WithPath(name string, err error) error {
 	}
 	out := make(StepErrors, len(inner))
 	for i, one := range inner {
-		out[i] = StepError{Path: name, Err: one.Err}
+		out[i] = stepError{Path: name, Err: one.Err}
 		if one.Path != "" {
 			out[i].Path += "." + one.Path
 		}
@@ -87,7 +87,7 @@ func Join(errs ...error) error {
 		case errors.As(err, &all):
 			out = append(out, all...)
 		default:
-			out = append(out, StepError{Err: err})
+			out = append(out, stepError{Err: err})
 		}
 	}
 	if len(out) == 0 {

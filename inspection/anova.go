@@ -15,12 +15,12 @@ type ANOVA struct {
 	Output     string           `json:"of"`         // prediction, decision or anomaly score
 	Inputs     []string         `json:"inputs"`     // names
 	Background int              `json:"background"` // number of background rows
-	Outputs    []OutputVariance `json:"outputs"`
+	Outputs    []outputVariance `json:"outputs"`
 }
 
-// OutputVariance contains the decomposition for one output. The remainder of Total is the variance
+// outputVariance contains the decomposition for one output. The remainder of Total is the variance
 // of interactions of three inputs or more.
-type OutputVariance struct {
+type outputVariance struct {
 	Name   string      `json:"name,omitempty"` // class or target, "" for the only one
 	Total  float64     `json:"total"`
 	Inputs []float64   `json:"variances"` // variance of the main effect of each input
@@ -43,7 +43,7 @@ type OutputVariance struct {
 func FunctionalANOVA(ctx context.Context, model estimator.Predictor, background datasets.Set,
 	o ShapleyOptions) (ANOVA, error) {
 	o = ShapleyOptions{Background: o.Background, Output: o.Output}
-	if rows := cmp.Or(o.Background, DefaultBackground); rows > 0 && background.X != nil {
+	if rows := cmp.Or(o.Background, defaultBackground); rows > 0 && background.X != nil {
 		background = background.EvenlySpaced(rows)
 	}
 	e, err := newExplainer(ctx, model, background, background, o)
@@ -67,7 +67,7 @@ func FunctionalANOVA(ctx context.Context, model estimator.Predictor, background 
 	}
 	out := ANOVA{Output: e.of, Inputs: e.inputNames(), Background: len(e.background.Weights)}
 	for q, name := range e.outputNames() {
-		v := OutputVariance{Name: name, Total: found[q].Total, Inputs: found[q].Inputs}
+		v := outputVariance{Name: name, Total: found[q].Total, Inputs: found[q].Inputs}
 		for j := range out.Inputs {
 			v.Pairs = append(v.Pairs, mat.Row(nil, j, found[q].Pairs))
 		}

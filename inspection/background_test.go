@@ -47,7 +47,7 @@ func TestShapleyPlots(t *testing.T) {
 		Outputs: []inspection.ShapleyOutput{{Base: 1, Predictions: []float64{2, 1, 0, 1.5},
 			Values: [][]float64{{0.5, 0.5}, {-1, 1}, {-0.5, -0.5}, {0.25, 0.25}}}}}
 	for name, c := range map[string]struct {
-		figure inspection.Figure
+		figure interface{ SVG() string }
 		want   []string
 	}{
 		"waterfall":     {v.Waterfall(1, 0), []string{"Row 1: prediction 1", "number = 2", "category = v", "−1", "+1"}},

@@ -37,7 +37,7 @@ import (
 type Options struct {
 	Metric  string // name; "" for the first of [metrics.ForTask]
 	Repeats int    // permutations per input; 0 for 5
-	Rows    int    // maximum number of rows, evenly spaced; 0 for the default, see [DefaultRows]
+	Rows    int    // maximum number of rows, evenly spaced; 0 for [Options.DefaultRows]
 	Seed    uint64
 }
 
@@ -46,21 +46,22 @@ const defaultRepeats = 5
 
 // DefaultRows returns the default number of rows of [Permutation]: about 200,000 predictions in
 // total, and 100 to 2,000 rows.
-func DefaultRows(inputs, repeats int) int {
-	return min(2000, max(100, 200_000/max(1, inputs*repeats)))
+func (o Options) DefaultRows(inputs int) int {
+	return min(2000, max(100, 200_000/max(1, inputs*cmp.Or(o.Repeats, defaultRepeats))))
 }
 
 // Importances contains the importance of each input of a model.
 type Importances struct {
-	Metric   string       `json:"score"`   // name
-	Baseline float64      `json:"base"`    // score of the original rows
-	Repeats  int          `json:"repeats"` // permutations per input
-	Rows     int          `json:"rows"`    // number of rows evaluated
-	Inputs   []Importance `json:"inputs"`  // in descending order of importance
+	Metric   string  `json:"score"`   // name
+	Baseline float64 `json:"base"`    // score of the original rows
+	Repeats  int     `json:"repeats"` // permutations per input
+	Rows     int     `json:"rows"`    // number of rows evaluated
+	// Inputs have Name, Column, Mean, Std and StdError each, in descending order of importance.
+	Inputs []importance `json:"inputs"`
 }
 
-// Importance is the decrease of the score when the values of an input are permuted.
-type Importance struct {
+// importance is the decrease of the score when the values of an input are permuted.
+type importance struct {
 	Name   string  `json:"name"`
 	Column int     `json:"column"` // index of the input
 	Mean   float64 `json:"mean"`   // mean over the repeats
@@ -100,7 +101,7 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 		return Importances{}, err
 	}
 	if o.Rows == 0 {
-		o.Rows = DefaultRows(data.Cols(), o.Repeats)
+		o.Rows = o.DefaultRows(data.Cols())
 	}
 	if data.Y == nil && data.Targets == nil {
 		return Importances{}, errors.New("inspection: permutation importance requires targets")
@@ -138,7 +139,7 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	decrease := make([]float64, o.Repeats)
 	for j := range data.Cols() {
 		if rows.isConstant(j) {
-			out.Inputs = append(out.Inputs, Importance{Name: data.Schema.Name(j), Column: j})
+			out.Inputs = append(out.Inputs, importance{Name: data.Schema.Name(j), Column: j})
 			continue
 		}
 		var leaveOut [jackknifeGroups]float64 // mean over the repeats
@@ -155,10 +156,10 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 		}
 		rows.restore(j)
 		mean, std := meanStd(decrease)
-		out.Inputs = append(out.Inputs, Importance{Name: data.Schema.Name(j), Column: j, Mean: mean, Std: std,
+		out.Inputs = append(out.Inputs, importance{Name: data.Schema.Name(j), Column: j, Mean: mean, Std: std,
 			StdError: stdError(std, o.Repeats, leaveOut)})
 	}
-	slices.SortStableFunc(out.Inputs, func(a, b Importance) int { return cmp.Compare(b.Mean, a.Mean) })
+	slices.SortStableFunc(out.Inputs, func(a, b importance) int { return cmp.Compare(b.Mean, a.Mean) })
 	return out, nil
 }
 

@@ -321,7 +321,7 @@ func TestErrors(t *testing.T) {
 
 // Plots contain names, numbers and alternative text.
 func TestPlots(t *testing.T) {
-	found := Importances{Metric: "roc_auc", Inputs: []Importance{{Name: "age", Mean: 0.25, Std: 0.01},
+	found := Importances{Metric: "roc_auc", Inputs: []importance{{Name: "age", Mean: 0.25, Std: 0.01},
 		{Name: "none", Mean: -0.001}}}
 	levels := Effect{Input: "kind", Class: "a", Output: "probability", Categories: []string{"plain", "odd"},
 		Mean: []float64{0.25, 0.75}}

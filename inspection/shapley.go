@@ -26,13 +26,13 @@ type Method string
 
 // The methods.
 const (
-	MethodAuto     Method = "auto"     // Exact where possible, else Sampling
+	methodAuto     Method = "auto"     // Exact where possible, else Sampling
 	MethodExact    Method = "exact"    // in closed form, up to rounding
 	MethodSampling Method = "sampling" // antithetic permutation sampling, with standard errors
 )
 
-// DefaultBackground is the default number of background rows.
-const DefaultBackground = 100
+// defaultBackground is the default number of background rows.
+const defaultBackground = 100
 
 const (
 	defaultPrecision = 0.02
@@ -244,16 +244,16 @@ func Shapley(ctx context.Context, model estimator.Predictor, background, rows da
 func (o *ShapleyOptions) check() error {
 	var errs []error
 	if o.Method == "" {
-		o.Method = MethodAuto
+		o.Method = methodAuto
 	}
-	if !slices.Contains([]Method{MethodAuto, MethodExact, MethodSampling}, o.Method) {
+	if !slices.Contains([]Method{methodAuto, MethodExact, MethodSampling}, o.Method) {
 		errs = append(errs, fmt.Errorf("inspection: method must be auto, exact or sampling, got %q", o.Method))
 	}
 	if o.Interactions && o.Method == MethodSampling {
 		errs = append(errs, errors.New("inspection: method must be auto or exact for interactions, got sampling"))
 	}
 	if o.Background < 0 {
-		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", DefaultBackground,
+		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", defaultBackground,
 			o.Background))
 	}
 	if !(o.Precision >= 0) || math.IsInf(o.Precision, 1) {
@@ -265,7 +265,7 @@ func (o *ShapleyOptions) check() error {
 			o.MaxRounds))
 	}
 	if o.Background == 0 {
-		o.Background = DefaultBackground
+		o.Background = defaultBackground
 	}
 	if o.Precision == 0 {
 		o.Precision = defaultPrecision

@@ -18,11 +18,11 @@ const (
 	maxPlottedLevels   = 8    // categories on an axis
 )
 
-// Figure is a plot. Notebooks display it.
-type Figure struct{ svg string }
+// figure is a plot. Notebooks display it.
+type figure struct{ svg string }
 
 // SVG returns the plot as SVG.
-func (f Figure) SVG() string { return f.svg }
+func (f figure) SVG() string { return f.svg }
 
 // SVG returns the summary plot of the first output. Notebooks display it.
 func (v ShapleyValues) SVG() string { return v.Summary(0).SVG() }
@@ -65,15 +65,15 @@ func (v ShapleyValues) unit(o ShapleyOutput) string {
 }
 
 // figure checks the number of an output and draws it.
-func (v ShapleyValues) figure(output int, draw func(o ShapleyOutput) string) Figure {
+func (v ShapleyValues) figure(output int, draw func(o ShapleyOutput) string) figure {
 	if output < 0 || output >= len(v.Outputs) || len(v.Outputs[output].Values) == 0 {
-		return Figure{svg.Plot{Title: fmt.Sprintf("No output %d", output)}.SVG()}
+		return figure{svg.Plot{Title: fmt.Sprintf("No output %d", output)}.SVG()}
 	}
-	return Figure{draw(v.Outputs[output])}
+	return figure{draw(v.Outputs[output])}
 }
 
 // Waterfall returns how the inputs move the prediction of a row from the base, in descending order of absolute value.
-func (v ShapleyValues) Waterfall(row, output int) Figure {
+func (v ShapleyValues) Waterfall(row, output int) figure {
 	return v.figure(output, func(o ShapleyOutput) string {
 		if row < 0 || row >= len(o.Values) {
 			return svg.Plot{Title: fmt.Sprintf("No row %d", row)}.SVG()
@@ -114,7 +114,7 @@ func (v ShapleyValues) Waterfall(row, output int) Figure {
 }
 
 // Summary returns the values of the rows for each of the most important inputs, colored by the value of the input.
-func (v ShapleyValues) Summary(output int) Figure {
+func (v ShapleyValues) Summary(output int) figure {
 	return v.figure(output, func(o ShapleyOutput) string {
 		s := svg.Swarm{Title: "Shapley values", XLabel: "change of the " + v.unit(o)}
 		rows, mean := rowblock.EvenlySpaced(len(o.Values), maxSwarmRows), o.MeanAbs()
@@ -145,7 +145,7 @@ func (v ShapleyValues) Summary(output int) Figure {
 }
 
 // Dependence returns the values of an input over the input, colored by another input; −1 for none.
-func (v ShapleyValues) Dependence(output, input, by int) Figure {
+func (v ShapleyValues) Dependence(output, input, by int) figure {
 	return v.figure(output, func(o ShapleyOutput) string {
 		if input < 0 || input >= len(v.Inputs) || by >= len(v.Inputs) {
 			return svg.Plot{Title: fmt.Sprintf("No input %d", max(input, by))}.SVG()

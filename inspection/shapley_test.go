@@ -621,7 +621,7 @@ func TestShapleyErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, method := range []inspection.Method{inspection.MethodExact, inspection.MethodSampling, inspection.MethodAuto} {
+	for _, method := range []inspection.Method{inspection.MethodExact, inspection.MethodSampling, ""} {
 		if _, err := inspection.Shapley(ctx, fitted, data, data, inspection.ShapleyOptions{Method: method}); !errors.Is(err,
 			context.Canceled) {
 			t.Errorf("%s: error %v", method, err)

@@ -137,7 +137,8 @@ func (in Input) LabelReport(names []string) (ClassReport, error) {
 	}
 	out := make(ClassReport, len(counts))
 	for k, c := range counts {
-		out[k] = ClassScores{names[k], c.precision(), c.recall(), c.f1(), c.actual}
+		one := &out[k]
+		one.Class, one.Precision, one.Recall, one.F1, one.Support = names[k], c.precision(), c.recall(), c.f1(), c.actual
 	}
 	return out, nil
 }

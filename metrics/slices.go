@@ -141,15 +141,12 @@ func classValues(argument string, list any) ([]classValue, error) {
 	return out, nil
 }
 
-// ClassScores contains the scores of one class.
-type ClassScores struct {
+// ClassReport contains the scores of all classes. It prints as a table.
+type ClassReport []struct {
 	Class                 string
 	Precision, Recall, F1 float64 // 0 where undefined
 	Support               float64 // weight of the rows of the class
 }
-
-// ClassReport contains the scores of all classes. It prints as a table.
-type ClassReport []ClassScores
 
 // Report returns precision, recall, F1 and support of each class. It is scikit-learn's
 // classification_report.
@@ -163,8 +160,9 @@ func (m *ConfusionMatrix) Report() ClassReport {
 	out := make(ClassReport, len(m.Classes))
 	for i, name := range m.Classes {
 		correct, predicted, support := m.Counts.At(i, i), mat.Sum(m.Counts.ColView(i)), mat.Sum(m.Counts.RowView(i))
-		out[i] = ClassScores{Class: name, Precision: fraction(correct, predicted), Recall: fraction(correct, support),
-			F1: fraction(2*correct, predicted+support), Support: support}
+		c := &out[i]
+		c.Class, c.Precision, c.Recall = name, fraction(correct, predicted), fraction(correct, support)
+		c.F1, c.Support = fraction(2*correct, predicted+support), support
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func TestPictures(t *testing.T) {
 	wellFormed(t, Steps().Then(meta.NewEnsemble(meta.Member{Name: "rough",
 		Estimator: Steps(step, transformer.NewRFF()).Then(estimator.NewSVM())},
 		meta.Member{Name: "fine", Estimator: meta.NewCalibrated(estimator.NewRidgeClassifier())})).SVG(),
-		"ensemble", "sum_to_one", "rough", "columns", "rff", "svm", "fine: calibrated", "estimator: ridge_classifier",
+		"ensemble", "seeds", "rough", "columns", "rff", "svm", "fine: calibrated", "estimator: ridge_classifier",
 		"alpha 1")
 
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{0, 0, 1, 1}, Schema: datasets.Schema{

@@ -143,7 +143,7 @@ func TestForeignNamesakes(t *testing.T) {
 	if svg := p.SVG(); !strings.Contains(svg, ">steps_rff<") || strings.Contains(svg, ">rff<") {
 		t.Errorf("the diagram shows it as another: %s", svg)
 	}
-	if _, err := yaml.Encode(p); err == nil || !strings.Contains(err.Error(),
+	if _, err := yaml.Encode(p, false); err == nil || !strings.Contains(err.Error(),
 		stepsPath+"one/steps.RFF is not registered") {
 		t.Errorf("written as a document: %v", err)
 	}

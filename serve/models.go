@@ -240,25 +240,25 @@ func (m *models) unready() (list []string) {
 	return list
 }
 
-// ModelStatus is the state of a model.
-type ModelStatus struct {
+// modelStatus is the state of a model.
+type modelStatus struct {
 	Name     string          `json:"name"`
 	Ready    bool            `json:"ready"`
 	Task     string          `json:"task,omitempty"`
 	Version  string          `json:"version,omitempty"` // the latest, used by requests without a version
-	Versions []VersionStatus `json:"versions"`          // the latest last
+	Versions []versionStatus `json:"versions"`          // the latest last
 }
 
 // status returns the state of the named models, or of all models without names.
-func (m *models) status(names ...string) []ModelStatus {
+func (m *models) status(names ...string) []modelStatus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := []ModelStatus{}
+	out := []modelStatus{}
 	for _, src := range m.sources {
 		if len(names) > 0 && !slices.Contains(names, src.name) {
 			continue
 		}
-		one := ModelStatus{Name: src.name, Versions: []VersionStatus{}}
+		one := modelStatus{Name: src.name, Versions: []versionStatus{}}
 		for _, f := range src.sortedVersions() {
 			if f.model != nil {
 				one.Ready, one.Version, one.Task = true, f.version, string(f.model.File.Task)

@@ -123,7 +123,7 @@ func (s *Server) Versions(name string) []string {
 }
 
 // Status returns the state of all models, including those that failed to load.
-func (s *Server) Status() []ModelStatus { return s.models.status() }
+func (s *Server) Status() []modelStatus { return s.models.status() }
 
 // Ready returns nil if all models are loaded and the server is not shutting down, otherwise an
 // [*Error] with the reasons.

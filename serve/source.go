@@ -150,8 +150,8 @@ func (f *versionFile) reason() string {
 	return "cannot read the file"
 }
 
-// VersionStatus is the state of a version of a model.
-type VersionStatus struct {
+// versionStatus is the state of a version of a model.
+type versionStatus struct {
 	Version string  `json:"version"`
 	Ready   bool    `json:"ready"`
 	Loaded  string  `json:"loaded,omitempty"` // when
@@ -161,8 +161,8 @@ type VersionStatus struct {
 	ErrorAt string  `json:"error_at,omitempty"`
 }
 
-func (f *versionFile) status() VersionStatus {
-	v := VersionStatus{Version: f.version, Ready: f.model != nil, Seconds: f.loadTime.Seconds(), Error: f.reason()}
+func (f *versionFile) status() versionStatus {
+	v := versionStatus{Version: f.version, Ready: f.model != nil, Seconds: f.loadTime.Seconds(), Error: f.reason()}
 	if f.model != nil {
 		v.Loaded, v.Bytes = timestamp(f.model.LoadedAt), f.bytes
 	}

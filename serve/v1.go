@@ -42,12 +42,12 @@ func (c *call) handleRows(work func(ctx context.Context, m *Model, rows []float6
 
 // listModels lists all models.
 func listModels(c *call) error {
-	return c.sendValue(http.StatusOK, map[string][]ModelStatus{"models": c.server.Status()})
+	return c.sendValue(http.StatusOK, map[string][]modelStatus{"models": c.server.Status()})
 }
 
 // modelDescription is the response to GET /v1/models/NAME.
 type modelDescription struct {
-	ModelStatus
+	modelStatus
 	Columns []columnDescription `json:"columns"`
 	Dates   []string            `json:"dates,omitempty"`   // dates that may replace their parts
 	Targets []string            `json:"targets,omitempty"` // predicted targets
@@ -70,7 +70,7 @@ func describeModel(c *call) error {
 		return err
 	}
 	out := modelDescription{
-		ModelStatus: c.server.models.status(m.Name)[0], Targets: m.targetNames(), Classes: m.Classes,
+		modelStatus: c.server.models.status(m.Name)[0], Targets: m.targetNames(), Classes: m.Classes,
 		Missing: slices.Sorted(maps.Keys(m.Encoding.Missing)), Outputs: m.outputTensors.names(), Metrics: m.File.Metrics,
 	}
 	out.Version, out.Task = m.Version, string(m.File.Task)

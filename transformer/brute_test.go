@@ -114,7 +114,7 @@ func TestStandardizeAgainstTwoPasses(t *testing.T) {
 	shifted := mat.DenseCopyOf(X)
 	shifted.Apply(func(_, j int, v float64) float64 { return v + 1e8 }, X)
 	for _, data := range []*mat.Dense{X, shifted} {
-		f := mustFit(t, NewStandardize(), datasets.Set{X: data}).(*FittedScaler)
+		f := mustFit(t, NewStandardize(), datasets.Set{X: data}).(*fittedScaler)
 		for j := range 4 {
 			values := present(data, j)
 			mean, square := 0.0, 0.0
@@ -146,7 +146,7 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 			X.Set(i, 0, v)
 		}
 		for _, data := range []mat.Matrix{X, matrices.CSRFromDense(X)} {
-			f := mustFit(t, Standardize{Std: true}, datasets.Set{X: data}).(*FittedScaler)
+			f := mustFit(t, Standardize{Std: true}, datasets.Set{X: data}).(*fittedScaler)
 			later := mustTransform(t, f, mat.NewDense(3, 1, []float64{v, v + 1e6, math.NaN()}))
 			if later.At(0, 0) != 0 || later.At(1, 0) != 0 || !math.IsNaN(later.At(2, 0)) {
 				t.Errorf("%T: a column of %v becomes %v", data, v, mat.Formatted(later))

@@ -122,7 +122,7 @@ func conformanceCases() map[string]conformanceCase {
 		"dense": {transformer.Dense{}, o{Missing: true}},
 		"rfm":   {transformer.NewRFM(), o{Data: curved()}},
 		"rfm diagonal": {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1,
-			Bandwidth: 2, Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Shape: 1},
+			Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Shape: 1},
 			o{Data: curved()}},
 		"rfm features": {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5,
 			Solve: "features", Features: 30, Rows: 50, Part: 20, Nu: 1, Shape: 1},

@@ -348,7 +348,9 @@ func ExampleSoftmaxFeatures() {
 		log.Fatal(err)
 	}
 	x, y := mat.Row(nil, 0, data.X), mat.Row(nil, 1, data.X)
-	k, err := fitted.(*transformer.FittedSoftmaxFeatures).Kernel(x, y)
+	k, err := fitted.(interface {
+		Kernel(x, y []float64) (float64, error)
+	}).Kernel(x, y)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestScalersAgainstReference(t *testing.T) {
 			golden.Load(t, name, &in, &want)
 			f := mustFit(t, spec, datasets.Set{X: denseOf(in.X)})
 			expected := denseOf(want.Transform)
-			for j, scale := range f.(*FittedScaler).Scale() {
+			for j, scale := range f.(*fittedScaler).Scale() {
 				// scikit-learn returns later values of a constant column
 				for i := 0; math.IsInf(scale, 1) && i < len(in.XTest); i++ {
 					if v := in.XTest[i][j]; v != nil && in.X[0][j] != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// KernelError measures the difference between inner products of random features and the kernel they
+// kernelError measures the difference between inner products of random features and the kernel they
 // approximate.
-type KernelError struct {
+type kernelError struct {
 	Features int     // D
 	RMS      float64 // root mean square over all pairs of distinct rows
 	Max      float64
@@ -28,9 +28,10 @@ type KernelError struct {
 // KernelErrors measures the approximation error of the first features of the map, for each of the
 // given numbers of features, in ascending order, over all pairs of rows of X. Inner products are
 // accumulated over nested maps: all numbers of features together cost 2n²D flops, the kernel n²d.
+// Each result has Features, RMS, Max, Expected (the RMS expected over independent draws) and Bound (a 95 % bound of Max).
 // It allocates n² numbers; a sample of a thousand rows is sufficient. (Rahimi & Recht, NIPS 2007,
 // claim 1; Sutherland & Schneider, UAI 2015.)
-func (f *FittedRFF) KernelErrors(ctx context.Context, X mat.Matrix, features []int) ([]KernelError, error) {
+func (f *FittedRFF) KernelErrors(ctx context.Context, X mat.Matrix, features []int) ([]kernelError, error) {
 	for k, D := range features {
 		if _, err := f.WithFeatures(D); err != nil {
 			return nil, err
@@ -56,9 +57,9 @@ func (f *FittedRFF) KernelErrors(ctx context.Context, X mat.Matrix, features []i
 	if err != nil {
 		return nil, err
 	}
-	out := make([]KernelError, len(errors))
+	out := make([]kernelError, len(errors))
 	for k, e := range errors {
-		out[k] = KernelError(e)
+		out[k] = kernelError(e)
 	}
 	return out, nil
 }

@@ -65,7 +65,7 @@ func TestKernelErrors(t *testing.T) {
 }
 
 // checkKernelError computes the error of a map by its definition.
-func checkKernelError(t *testing.T, f *FittedRFF, X *mat.Dense, got KernelError) {
+func checkKernelError(t *testing.T, f *FittedRFF, X *mat.Dense, got kernelError) {
 	t.Helper()
 	ctx := context.Background()
 	nested, err := f.WithFeatures(got.Features)

@@ -51,7 +51,7 @@ func (s *MinMax) Params(l *param.List) {
 	})
 }
 
-// Fit learns the ranges of the columns; it returns a [*FittedScaler].
+// Fit learns the ranges of the columns; it returns a *fittedScaler.
 func (s MinMax) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "minmax", s, data)
 }
@@ -66,7 +66,7 @@ func (s MinMax) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	return beginScaler(ctx, "minmax", s, schema, cols, func() inputSums { return newRanges(cols) })
 }
 
-// Finish returns the [*FittedScaler] of the pass.
+// Finish returns the *fittedScaler of the pass.
 func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	r, in, err := lastSums[*ranges](ctx, "minmax", s, last)
 	if err != nil {
@@ -75,12 +75,12 @@ func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	if err := checkCounts("minmax", r.count, in.schema); err != nil {
 		return nil, err
 	}
-	f := &FittedScaler{step: "minmax", center: slices.Clone(r.least), scale: make([]float64, len(r.least)), low: s.Low,
+	f := &fittedScaler{step: "minmax", center: slices.Clone(r.least), scale: make([]float64, len(r.least)), low: s.Low,
 		high: s.High, clip: s.Clip}
 	for j := range r.least {
 		f.scale[j] = scaleOf((r.most[j] - r.least[j]) / (s.High - s.Low))
 	}
-	return fittedScaler(f, in.sparse, in.schema)
+	return newFittedScaler(f, in.sparse, in.schema)
 }
 
 // ranges accumulates the minimum, the maximum and the number of values of each column.
@@ -115,10 +115,12 @@ func (r *ranges) next(context.Context) (inputSums, error) { return nil, nil }
 
 func (r *ranges) state(s *model.State) {
 	width := len(r.count)
-	pass.Floats(s, "least", &r.least, width, pass.NotNaN)
-	pass.Floats(s, "most", &r.most, width, pass.NotNaN)
+	pass.Floats(s, "least", &r.least, width, notNaN)
+	pass.Floats(s, "most", &r.most, width, notNaN)
 	pass.Floats(s, "count", &r.count, width, pass.NonNegative)
 }
 
 // Cost returns the cost of one pass of comparisons.
 func (s MinMax) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(summedFlops, shape) }
+
+func notNaN(v float64) bool { return v == v }

@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ import (
 // are ignored, except that rows of weight 0 are excluded.
 //
 // The factor c is chosen such that γ = 1 of the same kernel after the map gives the kernel of the
-// machine. Its width is Bandwidth times the median distance of mapped rows. With power ½, the usual
+// machine. Its width, in median distances of mapped rows, is selected by validation. With power ½, the usual
 // one, (x−y)'M(x−y) is the squared distance in the kernel. Power ¼ is more conservative; 0 selects
 // the better one in each round.
 //
@@ -65,18 +64,17 @@ import (
 // categorical column, a missing or infinite value, and too many inputs for a full M.
 // Use [NewRFM]: the zero value is invalid.
 type RFM struct {
-	Kernel    kernel.Name // kernel of the machine, any kernel of [RFF]
-	Rounds    int         // maximum number of rounds
-	Diagonal  bool        // learn a scale per input instead of a full matrix
-	Power     float64     // power of M; 0 selects ½ or ¼
-	Bandwidth float64     // kernel width in median distances; 0 selects it
-	Solve     string      // exact or features
-	Features  int         // D, with Solve features
-	Rows      int         // maximum size of the sample
-	Part      int         // maximum number of rows of an exact machine
-	Nu        float64     // ν of the matern kernel
-	Shape     float64     // a of the rational_quadratic kernel
-	Seed      uint64
+	Kernel   kernel.Name // kernel of the machine, any kernel of [RFF]
+	Rounds   int         // maximum number of rounds
+	Diagonal bool        // learn a scale per input instead of a full matrix
+	Power    float64     // power of M; 0 selects ½ or ¼
+	Solve    string      // exact or features
+	Features int         // D, with Solve features
+	Rows     int         // maximum size of the sample
+	Part     int         // maximum number of rows of an exact machine
+	Nu       float64     // ν of the matern kernel
+	Shape    float64     // a of the rational_quadratic kernel
+	Seed     uint64
 }
 
 // NewRFM returns the spec of a full map with the exponential kernel and at most 4 rounds.
@@ -85,47 +83,13 @@ func NewRFM() RFM {
 		Part: 10000, Nu: 1.5, Shape: 1}
 }
 
-// bandwidth adapts [RFM].Bandwidth to a parameter.
-type bandwidth struct{ value *float64 }
-
-func (b bandwidth) Set(plain any) error {
-	*b.value = -1
-	switch v := plain.(type) {
-	case int:
-		*b.value = cmp.Or(float64(v), -1)
-	case float64:
-		*b.value = cmp.Or(v, -1)
-	case string:
-		if v == "auto" {
-			*b.value = 0
-		}
-	}
-	return b.Check()
-}
-
-func (b bandwidth) Get() any {
-	if *b.value == 0 {
-		return "auto"
-	}
-	return *b.value
-}
-
-func (b bandwidth) Constraint() string { return "a number > 0, or auto" }
-
-func (b bandwidth) Check() error {
-	if *b.value == 0 || param.Positive().Contains(*b.value) {
-		return nil
-	}
-	return errors.New(b.Constraint())
-}
-
 // maxDirections is the maximum number of inputs of a full map.
 const maxDirections = 4096
 
 // minLearned is the minimum number of rows.
 const minLearned = 10
 
-// Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
+// Params declares kernel, rounds, diagonal, power, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
 	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the inner kernel ridge regression",
 		spectral.FourierKernels...)
@@ -135,8 +99,6 @@ func (s *RFM) Params(l *param.List) {
 		"whether to learn one scale per input instead of a full matrix; sparse rows then stay sparse")
 	l.Float(&s.Power, "power", "exponent of the matrix M that multiplies the inputs; 0 selects it by validation",
 		param.AtLeast(0))
-	l.Value(bandwidth{&s.Bandwidth}, "bandwidth",
-		"width of the kernel, relative to the median distance of two rows; auto selects it by validation")
 	l.Choice(&s.Solve, "solve",
 		"inner regression: exact kernel, or random Fourier features", "exact", "features")
 	l.Int(&s.Features, "features", "number of features with solve: features", param.Between(2, maxFeatures))
@@ -208,7 +170,7 @@ func (s RFM) learn(ctx context.Context, drawn sample.Sample) (*agop.Result, erro
 // options returns the options of package agop.
 func (s RFM) options() agop.Options {
 	k, _ := pairwise.NewKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
-	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
+	o := agop.Options{Kernel: k, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
 		Part: s.Part, Seed: s.Seed}
 	if s.Solve == "features" {
 		o.Features = s.Features

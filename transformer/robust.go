@@ -39,7 +39,7 @@ func (s *Robust) Params(l *param.List) {
 	l.Check("median", func() error { return anyOf(s.Median, s.IQR, "iqr") })
 }
 
-// Fit learns the quartiles of the columns; it returns a [*FittedScaler].
+// Fit learns the quartiles of the columns; it returns a *fittedScaler.
 func (s Robust) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "robust", s, data)
 }
@@ -56,7 +56,7 @@ func (s Robust) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	})
 }
 
-// Finish returns the [*FittedScaler] of the last pass.
+// Finish returns the *fittedScaler of the last pass.
 func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	q, in, err := lastSums[*quantiles](ctx, "robust", s, last)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	if err != nil {
 		return nil, fmt.Errorf("transformer: robust: %w", err)
 	}
-	f := &FittedScaler{step: "robust", center: make([]float64, in.cols), scale: make([]float64, in.cols)}
+	f := &fittedScaler{step: "robust", center: make([]float64, in.cols), scale: make([]float64, in.cols)}
 	for j, quartile := range quartiles {
 		if s.Median {
 			f.center[j] = quartile[1]
@@ -75,7 +75,7 @@ func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 			f.scale[j] = quartile[2] - quartile[0]
 		}
 	}
-	return fittedScaler(f, in.sparse, in.schema)
+	return newFittedScaler(f, in.sparse, in.schema)
 }
 
 // Cost returns the cost of four selection passes.

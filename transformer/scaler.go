@@ -16,14 +16,14 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedScaler is a fitted [Standardize], [MinMax] or [Robust]. It shifts and scales each column:
+// fittedScaler is a fitted [Standardize], [MinMax] or [Robust]. It shifts and scales each column:
 //
 //	y_j = (x_j − center_j) / scale_j + low
 //
 // MinMax may clip the result to its interval. Missing values stay missing. Sparse matrices stay
 // sparse; it is an error if their zeros would change. The scale of a column that is constant in
 // training is +Inf, so it is constant in the output: a model cannot have learned from it.
-type FittedScaler struct {
+type fittedScaler struct {
 	step          string
 	center, scale []float64
 	low, high     float64
@@ -41,7 +41,7 @@ func beginScaler(ctx context.Context, step string, spec any, schema datasets.Sch
 
 // fittedScaler completes f. It replaces scales of 0 by 1, and returns an error if scales overflow
 // or the training rows were sparse and their zeros would change.
-func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transformer, error) {
+func newFittedScaler(f *fittedScaler, sparse bool, schema datasets.Schema) (Transformer, error) {
 	for j, s := range f.scale {
 		if s == 0 {
 			f.scale[j] = 1
@@ -59,7 +59,7 @@ func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transfo
 }
 
 // keepsZeros returns an error that names a column in which zero is not mapped to zero.
-func (f *FittedScaler) keepsZeros(schema datasets.Schema) error {
+func (f *fittedScaler) keepsZeros(schema datasets.Schema) error {
 	hint := ""
 	if f.step == "standardize" {
 		hint = ", or set mean: false"
@@ -83,9 +83,9 @@ func scaleOf(spread float64) float64 {
 }
 
 // isConstant reports whether column j was constant in training.
-func (f *FittedScaler) isConstant(j int) bool { return f.scale[j] == constantScale }
+func (f *fittedScaler) isConstant(j int) bool { return f.scale[j] == constantScale }
 
-func (f *FittedScaler) value(j int, x float64) float64 {
+func (f *fittedScaler) value(j int, x float64) float64 {
 	y := (x-f.center[j])/f.scale[j] + f.low
 	if f.clip && y == y {
 		y = min(max(y, f.low), f.high)
@@ -94,21 +94,21 @@ func (f *FittedScaler) value(j int, x float64) float64 {
 }
 
 // Transform returns the scaled rows of X, sparse where X is.
-func (f *FittedScaler) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedScaler) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return f.entries().Transform(ctx, X)
 }
 
 // TransformTo writes the scaled rows of X to dst, including the zeros of sparse rows.
-func (f *FittedScaler) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedScaler) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.entries().TransformTo(ctx, dst, X)
 }
 
-func (f *FittedScaler) entries() entrywise {
+func (f *fittedScaler) entries() entrywise {
 	return perEntry(f.step, len(f.center), f)
 }
 
 // Export adds the scaled rows to g.
-func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	scale, kept := slices.Clone(f.scale), make([]float64, len(f.scale))
 	constant := false
 	for j := range scale {
@@ -130,22 +130,22 @@ func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 }
 
 // Tags returns the number of input columns.
-func (f *FittedScaler) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.center)} }
+func (f *fittedScaler) Tags() datasets.Tags { return datasets.Tags{InputWidth: len(f.center)} }
 
 // OutputWidth returns the number of columns, which equals that of the input.
-func (f *FittedScaler) OutputWidth() int { return len(f.center) }
+func (f *fittedScaler) OutputWidth() int { return len(f.center) }
 
 // OutputSchema returns the input columns as numeric columns.
-func (f *FittedScaler) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+func (f *fittedScaler) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
 // Center returns the number subtracted from each column.
-func (f *FittedScaler) Center() []float64 { return slices.Clone(f.center) }
+func (f *fittedScaler) Center() []float64 { return slices.Clone(f.center) }
 
 // Scale returns the divisor of each column.
-func (f *FittedScaler) Scale() []float64 { return slices.Clone(f.scale) }
+func (f *fittedScaler) Scale() []float64 { return slices.Clone(f.scale) }
 
 // State serializes the fitted parameters.
-func (f *FittedScaler) State(s *model.State) {
+func (f *fittedScaler) State(s *model.State) {
 	s.String("step", &f.step)
 	s.Floats("center", &f.center)
 	s.Floats("scale", &f.scale)

@@ -73,7 +73,7 @@ func (s SoftmaxFeatures) Tags() datasets.Tags {
 	return datasets.Tags{DataIndependent: s.Gamma.Rule() == "", SparseInvariant: true, FixedWidth: true}
 }
 
-// Fit draws the features; it returns a [*FittedSoftmaxFeatures].
+// Fit draws the features; it returns a *fittedSoftmaxFeatures.
 func (s SoftmaxFeatures) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitFinite(ctx, "softmax_features", s, data)
 }
@@ -116,14 +116,14 @@ func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// FittedSoftmaxFeatures is a fitted [SoftmaxFeatures].
-type FittedSoftmaxFeatures struct {
+// fittedSoftmaxFeatures is a fitted [SoftmaxFeatures].
+type fittedSoftmaxFeatures struct {
 	gamma    []float64 // d
 	features softmax.Map
 }
 
 // newSoftmaxFeatures returns the map with the draws normal, d×m, and γ of each column.
-func newSoftmaxFeatures(normal *mat.Dense, gamma []float64) (*FittedSoftmaxFeatures, error) {
+func newSoftmaxFeatures(normal *mat.Dense, gamma []float64) (*fittedSoftmaxFeatures, error) {
 	factor := make([]float64, len(gamma))
 	for j, g := range gamma {
 		factor[j] = math.Sqrt(g)
@@ -132,16 +132,16 @@ func newSoftmaxFeatures(normal *mat.Dense, gamma []float64) (*FittedSoftmaxFeatu
 	if err != nil {
 		return nil, fmt.Errorf("transformer: softmax_features: %w", err)
 	}
-	return &FittedSoftmaxFeatures{gamma, features}, nil
+	return &fittedSoftmaxFeatures{gamma, features}, nil
 }
 
 // Transform returns the features of the rows of X in a new matrix.
-func (f *FittedSoftmaxFeatures) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedSoftmaxFeatures) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
 
 // TransformTo writes the features of the rows of X to dst.
-func (f *FittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkMap("softmax_features", X, len(f.gamma), f.features.Float64.Limit, dst, f.OutputWidth())
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (f *FittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense,
 }
 
 // TransformSingle writes the features of the rows of X to dst, computed in float32.
-func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *matrices.Dense32, X mat.Matrix) error {
+func (f *fittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *matrices.Dense32, X mat.Matrix) error {
 	if f.features.Float32.Limit < 0 {
 		return errors.New("transformer: softmax_features: a normal number overflows in single precision")
 	}
@@ -170,34 +170,34 @@ func locateOverflow(ctx context.Context, err error) error {
 }
 
 // Export adds the features of the rows to g.
-func (f *FittedSoftmaxFeatures) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedSoftmaxFeatures) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return f.features.Export(g, rows), nil
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedSoftmaxFeatures) InputWidth() int { return len(f.gamma) }
+func (f *fittedSoftmaxFeatures) InputWidth() int { return len(f.gamma) }
 
 // Tags returns the number of input columns.
-func (f *FittedSoftmaxFeatures) Tags() datasets.Tags {
+func (f *fittedSoftmaxFeatures) Tags() datasets.Tags {
 	return datasets.Tags{InputWidth: f.InputWidth()}
 }
 
 // OutputWidth returns m.
-func (f *FittedSoftmaxFeatures) OutputWidth() int { return f.features.Width() }
+func (f *fittedSoftmaxFeatures) OutputWidth() int { return f.features.Width() }
 
 // OutputSchema returns a schema of numeric columns without names.
-func (f *FittedSoftmaxFeatures) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedSoftmaxFeatures) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(nil)
 }
 
 // Normal returns a copy of the draws ω, d×m.
-func (f *FittedSoftmaxFeatures) Normal() *mat.Dense { return mat.DenseCopyOf(f.features.Normal) }
+func (f *fittedSoftmaxFeatures) Normal() *mat.Dense { return mat.DenseCopyOf(f.features.Normal) }
 
 // Gamma returns γ for each column.
-func (f *FittedSoftmaxFeatures) Gamma() []float64 { return slices.Clone(f.gamma) }
+func (f *fittedSoftmaxFeatures) Gamma() []float64 { return slices.Clone(f.gamma) }
 
 // Kernel returns exp(γ·x'y), which the features approximate.
-func (f *FittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
+func (f *fittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
 	if len(x) != len(f.gamma) || len(y) != len(f.gamma) {
 		return 0, fmt.Errorf("transformer: softmax_features: %d columns at fit, %d and %d now", len(f.gamma), len(x), len(y))
 	}
@@ -213,16 +213,16 @@ func (f *FittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
 
 // WithFeatures returns the nested map of the first features. Its columns are the first columns of
 // this map, up to scale.
-func (f *FittedSoftmaxFeatures) WithFeatures(features int) (*FittedSoftmaxFeatures, error) {
+func (f *fittedSoftmaxFeatures) WithFeatures(features int) (*fittedSoftmaxFeatures, error) {
 	if features < 1 || features > f.OutputWidth() {
 		return nil, fmt.Errorf("transformer: softmax_features: number of features must be from 1 to %[2]d, got %[1]d",
 			features, f.OutputWidth())
 	}
-	return &FittedSoftmaxFeatures{f.gamma, f.features.First(features)}, nil
+	return &fittedSoftmaxFeatures{f.gamma, f.features.First(features)}, nil
 }
 
 // State serializes the fitted parameters.
-func (f *FittedSoftmaxFeatures) State(s *model.State) {
+func (f *fittedSoftmaxFeatures) State(s *model.State) {
 	normal := f.features.Normal
 	s.Matrix("normal", &normal)
 	s.Floats("gamma", &f.gamma)

@@ -88,7 +88,7 @@ func TestSoftmaxFeaturesNeverOverflow(t *testing.T) {
 	for d, as32 := range map[int]bool{1500: false, 200: true} {
 		spec := SoftmaxFeatures{Gamma: kernel.FixedGamma(1), Features: 4, Draw: "iid"}
 		X := mat.NewDense(3, d, nil)
-		f := mustFit(t, spec, datasets.Set{X: X}).(*FittedSoftmaxFeatures)
+		f := mustFit(t, spec, datasets.Set{X: X}).(*fittedSoftmaxFeatures)
 		X.SetRow(1, mat.Col(nil, 2, f.Normal())) // where feature 2 is largest
 		_, err := f.Transform(ctx, X)
 		if as32 {
@@ -118,7 +118,7 @@ func TestSoftmaxFeaturesNeverOverflow(t *testing.T) {
 func TestSoftmaxFeaturesAreNested(t *testing.T) {
 	X := mat.NewDense(2, 3, []float64{0.1, 0.4, -0.2, 1, 0, 0.3})
 	spec := SoftmaxFeatures{Gamma: kernel.FixedGamma(0.5), Features: 20, Draw: "orthogonal", Seed: 4}
-	wide := mustFit(t, spec, datasets.Set{X: X}).(*FittedSoftmaxFeatures)
+	wide := mustFit(t, spec, datasets.Set{X: X}).(*fittedSoftmaxFeatures)
 	spec.Features = 7
 	want := mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X)
 	first, err := wide.WithFeatures(7)

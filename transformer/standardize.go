@@ -40,7 +40,7 @@ func (s *Standardize) Params(l *param.List) {
 	l.Check("mean", func() error { return anyOf(s.Mean, s.Std, "std") })
 }
 
-// Fit learns the means and standard deviations of the columns; it returns a [*FittedScaler].
+// Fit learns the means and standard deviations of the columns; it returns a *fittedScaler.
 func (s Standardize) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "standardize", s, data)
 }
@@ -55,13 +55,13 @@ func (s Standardize) Start(ctx context.Context, schema datasets.Schema, cols int
 	return beginScaler(ctx, "standardize", s, schema, cols, func() inputSums { return newMomentSums(cols) })
 }
 
-// Finish returns the [*FittedScaler] of the pass.
+// Finish returns the *fittedScaler of the pass.
 func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	sums, in, err := lastSums[*momentSums](ctx, "standardize", s, last)
 	if err != nil {
 		return nil, err
 	}
-	m, f := sums.total, &FittedScaler{step: "standardize"}
+	m, f := sums.total, &fittedScaler{step: "standardize"}
 	f.center, f.scale = make([]float64, len(m.Mean)), make([]float64, len(m.Mean))
 	for j := range f.scale {
 		if s.Mean {
@@ -74,7 +74,7 @@ func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transforme
 	if err := checkCounts(f.step, m.Count, in.schema); err != nil {
 		return nil, err
 	}
-	return fittedScaler(f, in.sparse, in.schema)
+	return newFittedScaler(f, in.sparse, in.schema)
 }
 
 // Cost returns the cost of one pass of sums.

@@ -6,10 +6,10 @@ import "github.com/bochner-ml/bochner/internal/spec/registry"
 func init() {
 	registry.Add("transformer", "impute", "fills missing values", NewImpute, &fittedImpute{})
 	registry.Add("transformer", "standardize", "shifts columns to mean 0 and scales them to variance 1",
-		NewStandardize, &FittedScaler{})
-	registry.Add("transformer", "minmax", "shifts and scales columns to an interval", NewMinMax, &FittedScaler{})
+		NewStandardize, &fittedScaler{})
+	registry.Add("transformer", "minmax", "shifts and scales columns to an interval", NewMinMax, &fittedScaler{})
 	registry.Add("transformer", "robust", "subtracts the median and divides by the interquartile range",
-		NewRobust, &FittedScaler{})
+		NewRobust, &fittedScaler{})
 	registry.Add("transformer", "quantile", "maps columns by their ranks to a uniform or normal distribution",
 		NewQuantile, &fittedQuantile{})
 	registry.Add("transformer", "scale", "multiplies each column by a factor, which a search can optimize",
@@ -26,7 +26,7 @@ func init() {
 		func() Dense { return Dense{} }, &fittedDense{})
 	registry.Add("transformer", "rff", "random Fourier features of a shift-invariant kernel", NewRFF, &FittedRFF{})
 	registry.Add("transformer", "softmax_features", "positive random features of the softmax kernel, exp(γ·x'y)",
-		NewSoftmaxFeatures, &FittedSoftmaxFeatures{})
+		NewSoftmaxFeatures, &fittedSoftmaxFeatures{})
 	registry.Add("transformer", "polynomial_sketch", "random features of the polynomial kernel by count sketches",
 		NewPolynomialSketch, &fittedPolynomialSketch{})
 	registry.Add("transformer", "additive_chi2",

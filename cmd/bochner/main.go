@@ -14,4 +14,4 @@ package main
 
 import "github.com/bochner-ml/bochner/experiment/command"
 
-func main() { command.Main(command.Parts{}) }
+func main() { command.Parts{}.Main() }

@@ -99,19 +99,13 @@ var sets = []set{
 	},
 }
 
-// Names returns the names of the sets in alphabetical order.
-func Names() []string {
-	names := make([]string, len(sets))
+// All returns the descriptions of the data sets in alphabetical order.
+func All() []Info {
+	out := make([]Info, len(sets))
 	for i, s := range sets {
-		names[i] = s.Name
+		out[i] = s.Info
 	}
-	return names
-}
-
-// About returns the description of the data set called name.
-func About(name string) (Info, error) {
-	s, err := find(name)
-	return s.Info, err
+	return out
 }
 
 // Load returns the data set called name in the split of its authors; test has no rows if there is
@@ -170,7 +164,11 @@ func digest(path string) (string, error) {
 func find(name string) (set, error) {
 	i := slices.IndexFunc(sets, func(s set) bool { return s.Name == name })
 	if i < 0 {
-		return set{}, fmt.Errorf("builtin: no data set %q; there are %s", name, strings.Join(Names(), ", "))
+		var names []string
+		for _, s := range sets {
+			names = append(names, s.Name)
+		}
+		return set{}, fmt.Errorf("builtin: no data set %q; there are %s", name, strings.Join(names, ", "))
 	}
 	return sets[i], nil
 }

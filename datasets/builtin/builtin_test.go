@@ -12,13 +12,9 @@ import (
 
 // TestLoad compares every data set with its description.
 func TestLoad(t *testing.T) {
-	for _, name := range builtin.Names() {
-		t.Run(name, func(t *testing.T) {
-			about, err := builtin.About(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			train, test, err := builtin.Load(name)
+	for _, about := range builtin.All() {
+		t.Run(about.Name, func(t *testing.T) {
+			train, test, err := builtin.Load(about.Name)
 			if err != nil {
 				t.Fatal(err)
 			}

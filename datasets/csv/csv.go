@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 )
 
 // Options describe the format of a file and the roles of its columns. The zero value reads a file
@@ -190,13 +191,10 @@ func (f *file) lineError(line int, err error) error {
 	return &datasets.LineError{File: f.path, Line: line, Err: err}
 }
 
-// ErrEncoding is wrapped by errors about a file with another encoding than Options.Encoding.
-var ErrEncoding = errors.New("not in the encoding of the options")
-
 type encodingError string
 
 func (e encodingError) Error() string { return string(e) }
-func (e encodingError) Unwrap() error { return ErrEncoding }
+func (e encodingError) Unwrap() error { return rowerrors.ErrEncoding }
 
 // encodingMessage returns the error about another encoding.
 func (f *file) encodingMessage() string {

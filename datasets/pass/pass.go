@@ -259,16 +259,16 @@ func (p *Pass) State(s *model.State) {
 	}
 }
 
-// Stager is Sums of a sequence of steps and a model.
-type Stager interface {
+// stager is Sums of a sequence of steps and a model.
+type stager interface {
 	// Stage returns the name of the step or model that the pass fits, or "", and whether it is a step.
 	Stage() (name string, step bool)
 }
 
-// Stage returns the stage that a pass is at, if its sums are a [Stager].
+// Stage returns the stage that a pass is at, if its sums have a method Stage.
 func Stage(p datasets.Pass) (name string, step bool) {
 	if own, ok := p.(*Pass); ok {
-		if s, ok := own.sums.(Stager); ok {
+		if s, ok := own.sums.(stager); ok {
 			return s.Stage()
 		}
 	}
@@ -327,6 +327,3 @@ func NonNegative(v float64) bool { return v >= 0 && v-v == 0 }
 
 // Finite reports whether v is finite.
 func Finite(v float64) bool { return v-v == 0 }
-
-// NotNaN reports whether v is not NaN.
-func NotNaN(v float64) bool { return v == v }

@@ -231,7 +231,7 @@ func (f *finishFn) ProcessElement(ctx context.Context, all State) (Round, error)
 	if err != nil {
 		return Round{}, err
 	}
-	out, err := shardfit.Finish(ctx, merged, shardfit.Options{})
+	out, err := merged.Finish(ctx, false)
 	if err != nil {
 		return Round{}, err
 	}

@@ -83,7 +83,7 @@ func verbs(t *testing.T, j Job) []byte {
 			}
 			all = part
 		}
-		out, err := shardfit.Finish(ctx, all, shardfit.Options{})
+		out, err := all.Finish(ctx, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,7 @@ import (
 // minimize the Brier score, if all members have them; else scores, each scaled to be nearest to the
 // codes ±1. All classes share the weights.
 //
-// The weights sum to 1 unless SumToOne is false, which allows shrinkage of a regression; useless
-// members have weight 0 and are not evaluated. Sample weights are used. Weights "equal" and "given"
+// The weights sum to 1; useless members have weight 0 and are not evaluated. Sample weights are used. Weights "equal" and "given"
 // (see Given) combine values, probabilities or scores without folds; given weights need not sum to
 // 1.
 //
@@ -46,7 +45,6 @@ type Ensemble struct {
 	Members   Members
 	Weights   string
 	Given     []float64
-	SumToOne  bool
 	Folds     int
 	Seed      uint64
 }
@@ -57,7 +55,7 @@ func NewEnsemble(members ...Member) Ensemble {
 	for i := range members {
 		members[i].Estimator = specs.ByValue(members[i].Estimator)
 	}
-	return Ensemble{Members: members, Weights: "stacked", SumToOne: true}
+	return Ensemble{Members: members, Weights: "stacked"}
 }
 
 // NewSeedEnsemble returns the spec of copies of one model with different seeds.
@@ -77,7 +75,6 @@ func (s *Ensemble) Params(l *param.List) {
 		"equal", "given")
 	l.Floats(&s.Given, "given", "weights of the members, in order, for weights: given", param.AtLeast(0))
 	l.Check("given", s.checkGiven)
-	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
 	declareFolds(l, &s.Folds, "number of folds for stacking; 0: exact leave-one-out if supported, else 5")
 	l.Seed(&s.Seed, "seed", "seed of the folds in regression")
 	l.OptionalChild("estimator", &s.Estimator)
@@ -295,8 +292,8 @@ func classesOf(fitted estimator.Predictor) []string { return estimator.OutputsOf
 
 // Combine returns an ensemble of members that were fitted elsewhere, for example by a search.
 // predictions contains the out-of-fold predictions of each member for the rows of data; a row with
-// a NaN value is ignored. Combine fits no member. Of the spec it uses only Weights, Given and
-// SumToOne; it ignores the weights of the members.
+// a NaN value is ignored. Combine fits no member. Of the spec it uses only Weights and Given;
+// it ignores the weights of the members.
 func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember,
 	predictions []estimator.Prediction) (*FittedEnsemble, error) {
 	switch {
@@ -313,7 +310,7 @@ func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []Fitt
 		fitted, err := newFittedEnsemble(data.Cols(), members, nil)
 		return fitted, s.named(err)
 	}
-	weights, sizes, err := stacking.Fit(ctx, predictions, data, len(classesOf(members[0].Predictor)), s.rule())
+	weights, sizes, err := stacking.Fit(ctx, predictions, data, len(classesOf(members[0].Predictor)), stacking.SumToOne)
 	if err != nil {
 		return nil, s.named(err)
 	}
@@ -322,12 +319,4 @@ func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []Fitt
 	}
 	fitted, err := newFittedEnsemble(data.Cols(), members, sizes)
 	return fitted, s.named(err)
-}
-
-// rule returns the rule of learned weights.
-func (s Ensemble) rule() stacking.Rule {
-	if s.SumToOne {
-		return stacking.SumToOne
-	}
-	return stacking.Free
 }

@@ -273,7 +273,7 @@ func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set
 	if err == nil {
 		classes := classCount(last[0])
 		var weights, sizes []float64
-		if weights, sizes, err = stacking.Fit(ctx, predictions, train, classes, spec.rule()); err == nil {
+		if weights, sizes, err = stacking.Fit(ctx, predictions, train, classes, stacking.SumToOne); err == nil {
 			out.Prediction, err = stacking.Combine(last, weights, sizes, classes)
 		}
 	}

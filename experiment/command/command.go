@@ -100,7 +100,7 @@ type session struct {
 }
 
 // Main runs the command with the arguments of the process, and exits.
-func Main(parts Parts) {
+func (parts Parts) Main() {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
 		ends = append(ends, syscall.SIGHUP)
@@ -116,7 +116,7 @@ func Main(parts Parts) {
 		os.Exit(canceled)
 	}()
 	collectOften()
-	os.Exit(Run(ctx, parts, os.Args[1:], writerFor(os.Stdout), writerFor(os.Stderr)))
+	os.Exit(parts.Run(ctx, os.Args[1:], writerFor(os.Stdout), writerFor(os.Stderr)))
 }
 
 // echo is the time in which a repeated signal is ignored: a sender that signals a process and its
@@ -190,7 +190,7 @@ func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 }
 
 // Run runs the command with its arguments and outputs, and returns the exit code.
-func Run(ctx context.Context, parts Parts, args []string, out, err io.Writer) (code int) {
+func (parts Parts) Run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	if called(args) == "fold" {
 		fmt.Fprintln(err, "bochner: the command fold is renamed; use bochner shard fit, merge or finish")
 		return misuse

@@ -21,7 +21,7 @@ import (
 
 // run runs the command without parts.
 func run(ctx context.Context, args []string, out, err io.Writer) int {
-	return Run(ctx, Parts{}, args, out, err)
+	return Parts{}.Run(ctx, args, out, err)
 }
 
 // call runs the command and wants an exit code.
@@ -421,7 +421,7 @@ func scores(t *testing.T, dir string) string {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	r.Seconds, r.Memory = result.Seconds{}, 0
+	r.Seconds, r.Memory = result.Result{}.Seconds, 0
 	out, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

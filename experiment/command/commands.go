@@ -322,7 +322,7 @@ Example: bochner report runs/adult`
 
 func (c reportCommand) Run(s *session) error {
 	progress, _, end := s.progress()
-	path, err := experiment.Report(s.ctx, c.Folder, experiment.Options{Progress: progress})
+	path, err := experiment.Options{Progress: progress}.Report(s.ctx, c.Folder)
 	end()
 	if err != nil {
 		return err
@@ -391,18 +391,12 @@ func (c inspectCommand) Run(s *session) error {
 	return nil
 }
 
-type schemaCommand struct {
-	Reference bool `help:"Print the reference of all keys and steps as Markdown instead."`
-}
+type schemaCommand struct{}
 
 func (schemaCommand) Help() string { return "Example: bochner schema > experiment.schema.json" }
 
-func (c schemaCommand) Run(s *session) error {
-	text := experiment.JSONSchema()
-	if c.Reference {
-		text = []byte(experiment.Reference())
-	}
-	_, err := s.out.Write(text)
+func (schemaCommand) Run(s *session) error {
+	_, err := s.out.Write(experiment.JSONSchema())
 	return err
 }
 

@@ -18,7 +18,7 @@ const asCommand = "BOCHNER_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		Main(Parts{})
+		Parts{}.Main()
 	}
 	os.Exit(m.Run())
 }

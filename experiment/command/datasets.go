@@ -21,11 +21,7 @@ type dataset struct {
 // builtinSets lists the built-in data sets.
 func builtinSets() []dataset {
 	var out []dataset
-	for _, name := range builtin.Names() {
-		d, err := builtin.About(name)
-		if err != nil {
-			continue // cannot happen for a name of Names
-		}
+	for _, d := range builtin.All() {
 		out = append(out, dataset{
 			Name: d.Name, Title: d.Title, About: d.Doc, Train: d.Train, Test: d.Test, Features: d.Columns,
 			Target: d.Target, Task: string(d.Task), Source: d.Attribution, License: d.License,

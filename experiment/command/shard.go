@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/shardfit"
 	"github.com/bochner-ml/bochner/internal/rows/rowfile"
 	"github.com/bochner-ml/bochner/internal/runtime/memory"
@@ -47,8 +48,8 @@ func (s *shard) UnmarshalText(text []byte) error {
 	if s.index, err = strconv.Atoi(one); err == nil && found {
 		s.of, err = strconv.Atoi(all)
 	}
-	if !found || err != nil || s.of < 1 || s.of > shardfit.MaxShards || s.index < 0 || s.index >= s.of {
-		return fmt.Errorf("must be I/N with 0 ≤ I < N ≤ %d, such as 0/64 or 63/64, got %q", shardfit.MaxShards, text)
+	if !found || err != nil || s.of < 1 || s.of > config.MaxShards || s.index < 0 || s.index >= s.of {
+		return fmt.Errorf("must be I/N with 0 ≤ I < N ≤ %d, such as 0/64 or 63/64, got %q", config.MaxShards, text)
 	}
 	return nil
 }
@@ -87,7 +88,11 @@ func (shardFitCommand) Help() string {
 }
 
 func (c shardFitCommand) Run(s *session) error {
-	spec, err := shardfit.Load(c.Spec, c.Set...)
+	text, err := config.ReadText(c.Spec)
+	if err != nil {
+		return err
+	}
+	spec, err := shardfit.Parse(c.Spec, text, c.Set...)
 	if err != nil {
 		return err
 	}
@@ -216,7 +221,7 @@ func (c shardFinishCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	out, err := shardfit.Finish(s.ctx, state, shardfit.Options{Force: c.Force})
+	out, err := state.Finish(s.ctx, c.Force)
 	if err != nil {
 		return err
 	}
@@ -271,9 +276,6 @@ func (s *session) readState(name string) (*shardfit.State, error) {
 		return nil, err
 	}
 	state, err := shardfit.Read(bytes.NewReader(content), int64(len(content)))
-	if errors.Is(err, shardfit.ErrNoState) {
-		return nil, fmt.Errorf("%s: must be a state of a sharded fit, got a model: the fit is complete", name)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -20,7 +20,7 @@ func showResult(out io.Writer, r result.Result) {
 	showSimpler(out, r)
 	printf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test,
 		r.Features)
-	if b := r.Before; b != nil {
+	if b := r.Before; b.Model != "" {
 		printf(out, "continued from %s, %d training rows in total\n", b.Model, b.Rows)
 	}
 	if s := r.Search; s != nil {
@@ -31,7 +31,7 @@ func showResult(out io.Writer, r result.Result) {
 		case s.Candidates == 1:
 			candidates = "1 candidate"
 		}
-		if from := s.Started; from != nil {
+		if from := s.Started; from.Run != "" {
 			candidates = fmt.Sprintf("started from %s: %d of %.0f candidates", from.Run, s.Candidates, from.GridSize)
 		}
 		if rounds := len(s.Rounds); rounds > 0 {
@@ -93,7 +93,7 @@ func showFiles(out io.Writer, r result.Result) {
 
 // showFound prints the sizes of clusters and the shares of anomalies.
 func showFound(out io.Writer, r result.Result) {
-	if c := r.Clusters; c != nil {
+	if c := r.Clusters; c.Train != nil {
 		fmt.Fprintln(out)
 		t := columns(out)
 		fmt.Fprint(t, "cluster\ttrain")
@@ -114,8 +114,8 @@ func showFound(out io.Writer, r result.Result) {
 		}
 		t.Flush()
 	}
-	if a := r.Anomalies; a != nil {
-		printf(out, "anomalies: %.2f %% of the training rows", 100*a.Train)
+	if a := r.Anomalies; a.Train != nil {
+		printf(out, "anomalies: %.2f %% of the training rows", 100**a.Train)
 		if a.Test != nil {
 			printf(out, ", %.2f %% of the test rows", 100**a.Test)
 		}
@@ -221,7 +221,7 @@ func showClasses(out io.Writer, task string, f result.Findings, on string) {
 		one, many = "label", "labels"
 	}
 	fmt.Fprint(t, one+on)
-	counted := f.Confusion != nil && len(f.PerClass) <= matrix
+	counted := f.Confusion.Classes != nil && len(f.PerClass) <= matrix
 	if counted {
 		for _, c := range f.Confusion.Classes {
 			printf(t, "\tas %s", c)

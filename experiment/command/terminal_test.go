@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,13 +42,16 @@ func TestNamesShowInvisible(t *testing.T) {
 	r := result.Result{Name: name, Train: map[string]float64{"r2": 1}, Positive: name,
 		Findings: result.Findings{PerClass: []result.Class{{Name: name}}},
 		Search:   &result.Search{Candidates: 1, Best: result.Candidate{Params: params}}}
-	m := experiment.Model{Name: name, Classes: []string{name}, Columns: []experiment.Column{{Name: name}}}
+	m := experiment.Model{Name: name, Classes: []string{name}}
+	m.Columns = slices.Grow(m.Columns, 1)[:1]
+	m.Columns[0].Name = name
 	plainResult, plainModel := r, m
 	plainResult.Name, plainResult.Positive = "plain", "plain"
 	plainResult.Findings.PerClass = []result.Class{{Name: "plain"}}
 	plainResult.Search = &result.Search{Candidates: 1, Best: result.Candidate{Params: map[string]any{"columns": "plain"}}}
 	plainModel.Name, plainModel.Classes = "plain", []string{"plain"}
-	plainModel.Columns = []experiment.Column{{Name: "plain"}}
+	plainModel.Columns = slices.Clone(m.Columns)
+	plainModel.Columns[0].Name = "plain"
 	var got, want strings.Builder
 	showResult(&got, r)
 	showModel(&got, m)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/codec/svg"
-	"github.com/bochner-ml/bochner/metrics/compare"
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 )
 
 // NewComparison returns the page of a comparison of runs. The output is deterministic.
@@ -94,7 +94,7 @@ func testSummary(c result.Comparison, t result.TestResult) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s (%[5]g\u00a0%% confidence interval %[3]s to %[4]s). %[6]s (p %[7]s).", differ,
-		write(t.Difference), write(t.Low), write(t.High), 100*compare.Level, verdict, probability(t.Holm))
+		write(t.Difference), write(t.Low), write(t.High), 100*coverage.TestLevel, verdict, probability(t.Holm))
 }
 
 // probability formats a p-value.
@@ -171,7 +171,7 @@ func significance(c result.Comparison) (s section) {
 		}
 		s.Figures = append(s.Figures, differences(c, list.on, list.tests)...)
 		t := table{Caption: fmt.Sprintf("Difference of %s on the %s, relative to %s", metricLabel(list.tests[0].Score),
-			list.on, c.Runs[0].Label), Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*compare.Level),
+			list.on, c.Runs[0].Label), Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*coverage.TestLevel),
 			"p", "Holm's p"}}
 		counted := list.tests[0].Score == "accuracy" && list.on == "test rows"
 		if counted {

@@ -36,7 +36,7 @@ func Example() {
 		return
 	}
 	fmt.Println(strings.HasPrefix(page.String(), "<!DOCTYPE html>"), len(page.String()) < 1.5e6)
-	for _, p := range report.Pictures(found)[:4] {
+	for _, p := range page.Pictures()[:4] {
 		fmt.Printf("%s: %s\n", p.Section, p.Title)
 	}
 	// Output:

@@ -19,7 +19,8 @@ import (
 // trustedSVG marks SVG of this module, in which all strings are escaped, as safe.
 func trustedSVG(drawn string) template.HTML { return template.HTML(drawn) }
 
-func confusionPlot(c result.Confusion) template.HTML {
+func confusionPlot(f result.Findings) template.HTML {
+	c := f.Confusion
 	t := svg.Table{Title: "Confusion matrix", RowLabel: "true", ColumnLabel: "predicted", Row: -1}
 	var descriptions []string
 	for i, row := range c.Counts {
@@ -84,7 +85,8 @@ func thresholdPlot(t meta.Cutoff) template.HTML {
 	return trustedSVG(p.SVG())
 }
 
-func calibrationPlot(list []result.Calibration) template.HTML {
+func calibrationPlot(f result.Findings) template.HTML {
+	list := f.Calibration
 	p := svg.Plot{Title: "Calibration", X: svg.Axis{Name: "predicted probability", High: 1},
 		Y: svg.Axis{Name: "observed frequency", High: 1}}
 	var descriptions []string
@@ -200,27 +202,28 @@ func errorPlot(e result.Errors, ofTarget string) template.HTML {
 
 // rootogram draws the square roots of the observed numbers of rows, hanging from those of the expected
 // ones, so that equal differences are about equally likely by chance.
-func rootogram(c result.Counts) template.HTML {
-	n := len(c.Observed)
+func rootogram(observed, counted []float64) template.HTML {
+	n := len(observed)
 	hanging := svg.Series{Name: "observed, hanging", Color: 1}
 	expected := svg.Series{Name: "expected", Line: true, Dots: true}
-	for k, e := range c.Expected {
+	for k, e := range counted {
 		top := math.Sqrt(e)
 		expected.X, expected.Y = append(expected.X, float64(k)), append(expected.Y, top)
-		hanging.Low, hanging.High = append(hanging.Low, top-math.Sqrt(c.Observed[k])), append(hanging.High, top)
+		hanging.Low, hanging.High = append(hanging.Low, top-math.Sqrt(observed[k])), append(hanging.High, top)
 	}
 	hanging.X, hanging.Y, hanging.Dots = expected.X, hanging.Low, true
 	return trustedSVG(svg.Plot{Title: "Rootogram", X: svg.Axis{Name: fmt.Sprintf("count, %d: more", n-1)},
 		Y: svg.Axis{Name: "√ rows"},
-		AltText: fmt.Sprintf("Rows with count 0: %s observed, %s expected", formatNumber(c.Observed[0]),
-			formatNumber(c.Expected[0])),
+		AltText: fmt.Sprintf("Rows with count 0: %s observed, %s expected", formatNumber(observed[0]),
+			formatNumber(counted[0])),
 		Series: []svg.Series{expected, hanging, {Color: svg.Reference, X: []float64{0, float64(n - 1)}, Y: []float64{0, 0},
 			Line: true, Dashed: true}}}.SVG())
 }
 
 // quantilePlot draws the shares of targets below predicted quantiles, with the range in which 95 % of
 // such shares are by chance.
-func quantilePlot(q result.QuantileReliability) template.HTML {
+func quantilePlot(f result.Findings) template.HTML {
+	q := f.Quantile
 	s := svg.Series{Name: "observed", X: q.Predicted, Y: q.Below, Line: true, Dots: true}
 	for i, n := range q.Rows {
 		spread := 1.96 * math.Sqrt(q.Quantile*(1-q.Quantile)/float64(n))
@@ -268,7 +271,8 @@ func effectsByInput(r result.Result) (out []inspection.Effects) {
 	return out
 }
 
-func learningCurvePlot(l result.LearningCurve, altText string) template.HTML {
+func learningCurvePlot(f result.Findings, altText string) template.HTML {
+	l := f.LearningCurve
 	rows := make([]float64, len(l.Rows))
 	for k, n := range l.Rows {
 		rows[k] = float64(n)

@@ -195,7 +195,7 @@ func summary(r result.Result) (out []string) {
 				formatPercent(*i.Coverage), formatNumber(*i.Width)))
 		}
 	case "clustering":
-		if c := r.Clusters; c != nil {
+		if c := r.Clusters; c.Train != nil {
 			text := fmt.Sprintf("%s rows in %d clusters", formatCount(float64(r.Rows.Train)), len(c.Train))
 			if v, ok := scores["silhouette"]; ok {
 				text += ", silhouette " + formatNumber(v)
@@ -203,8 +203,8 @@ func summary(r result.Result) (out []string) {
 			out = append(out, text+".")
 		}
 	case "anomaly":
-		if a := r.Anomalies; a != nil {
-			share := a.Train
+		if a := r.Anomalies; a.Train != nil {
+			share := *a.Train
 			if a.Test != nil {
 				share = *a.Test
 			}

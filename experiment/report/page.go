@@ -69,11 +69,14 @@ func render(p page) (Page, error) {
 	if err := pageTemplate().Execute(&b, p); err != nil {
 		return Page{}, fmt.Errorf("report: %w", err)
 	}
-	return Page{b.String()}, nil
+	return Page{b.String(), p.Sections}, nil
 }
 
 // Page is a report. Notebooks display it automatically.
-type Page struct{ text string }
+type Page struct {
+	text     string
+	sections []section
+}
 
 // String returns the HTML document.
 func (p Page) String() string { return p.text }

@@ -7,7 +7,7 @@
 //
 // The sections are: summary, scores with baselines, confusion matrix and curves or residuals,
 // calibration and intervals, importance and partial dependence, search, learning curves, data, and
-// pipeline. Sections without results are omitted. [Pictures] returns the figures separately, for
+// pipeline. Sections without results are omitted. [Page.Pictures] returns the figures separately, for
 // notebooks.
 package report
 
@@ -30,9 +30,9 @@ type Picture struct {
 // SVG returns the figure as SVG. Notebooks display it automatically.
 func (p Picture) SVG() string { return p.svg }
 
-// Pictures returns the figures of a report in order.
-func Pictures(r result.Result) (out []Picture) {
-	for _, s := range sections(r) {
+// Pictures returns the figures of the page in order.
+func (p Page) Pictures() (out []Picture) {
+	for _, s := range p.sections {
 		for _, f := range s.Figures {
 			out = append(out, Picture{Section: s.Title, Title: f.Title, svg: string(f.SVG)})
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,37 +34,44 @@ func full() result.Result {
 		On: "test",
 		Baselines: []result.Baseline{{Name: "most frequent class", Scores: map[string]float64{"accuracy": 0.8}},
 			{Name: "linear model", Scores: map[string]float64{"accuracy": 0.85}}},
-		Confusion: &result.Confusion{Classes: []string{"no", nasty, "third"},
-			Counts: [][]float64{{50, 5, 0}, {4, 40, 1}, {0, 0, 0}}},
 		PerClass:        []result.Class{{Name: "no"}, {Name: nasty, Precision: 0.9}, {Name: "third"}},
 		ROC:             []result.Curve{{Class: nasty, X: shares, Y: shares, Area: 0.5}},
 		PrecisionRecall: []result.Curve{{Class: nasty, X: shares, Y: shares, Area: 0.5}},
-		Calibration: []result.Calibration{{Class: nasty, Predicted: shares, Observed: shares,
-			Rows: []float64{10, 20, 70}}},
-		Threshold: &meta.Cutoff{Value: 0.3, Score: "f1", At: shares, Scores: shares},
+		Threshold:       &meta.Cutoff{Value: 0.3, Score: "f1", At: shares, Scores: shares},
 		Errors: []result.Errors{{Target: nasty, Quantiles: []struct {
 			Share float64 `json:"share"`
 			Error float64 `json:"error"`
 		}{{Share: 0.5, Error: 1}, {Share: 0.95, Error: 2}}, Worst: []result.Row{{Number: 7, Truth: 1, Predicted: -2}},
 			Sample: []result.Row{{Truth: 1, Predicted: 1}, {Truth: 2, Predicted: 3}}}},
-		Counts:   &result.Counts{Observed: []float64{5, 2, 1}, Expected: []float64{4, 3, 1}},
-		Quantile: &result.QuantileReliability{Quantile: 0.9, Predicted: shares, Below: shares, Rows: []int{20, 20, 21}},
-		Importance: &inspection.Importances{Metric: "accuracy", Repeats: 5, Rows: 100,
-			Inputs: []inspection.Importance{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
+		Importance: &inspection.Importances{Metric: "accuracy", Repeats: 5, Rows: 100},
 		Effects: []inspection.Effect{{Input: nasty, Class: "no", Output: "probability", Values: shares, Mean: shares},
 			{Input: "kind", Output: "probability", Categories: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
-		ANOVA: &inspection.ANOVA{Inputs: []string{nasty, "b"}, Outputs: []inspection.OutputVariance{{Name: nasty, Total: 4,
-			Inputs: []float64{1, 2}, Pairs: [][]float64{{0, 0.5}, {0.5, 0}}}}},
 		Relevance: []result.Relevance{{Step: "ard", Inputs: []struct {
 			Name      string  `json:"name"`
 			Relevance float64 `json:"relevance"`
 		}{{Name: nasty, Relevance: 1}}}},
-		LearningCurve: &result.LearningCurve{Score: "accuracy", Rows: []int{100, 200, 400}, Train: shares, Scores: shares},
 		Profile: &profile.Profile{Rows: 900, Columns: []profile.Column{{Name: nasty, Kind: "categorical",
 			Categories: []profile.Category{{Name: nasty, Fraction: 1}}},
 			{Name: "x", Kind: "numeric", Min: -1, Max: 1, Quantiles: make([]float64, 11)}}},
 		Skipped: []string{nasty},
 	}
+	r.Counts.Observed, r.Counts.Expected = []float64{5, 2, 1}, []float64{4, 3, 1}
+	r.Quantile.Quantile, r.Quantile.Predicted, r.Quantile.Below, r.Quantile.Rows = 0.9, shares, shares, []int{20, 20, 21}
+	r.Confusion.Classes, r.Confusion.Counts = []string{"no", nasty, "third"}, [][]float64{{50, 5, 0}, {4, 40, 1}, {0, 0, 0}}
+	r.LearningCurve.Score, r.LearningCurve.Rows = "accuracy", []int{100, 200, 400}
+	r.LearningCurve.Train, r.LearningCurve.Scores = shares, shares
+	r.Importance.Inputs = slices.Grow(r.Importance.Inputs, 2)[:2]
+	r.Importance.Inputs[0].Name, r.Importance.Inputs[0].Mean, r.Importance.Inputs[0].Std = nasty, 0.1, 0.01
+	r.Importance.Inputs[1].Name = "b"
+	r.Calibration = slices.Grow(r.Calibration, 1)[:1]
+	calibration := &r.Calibration[0]
+	calibration.Class, calibration.Predicted, calibration.Observed = nasty, shares, shares
+	calibration.Rows = []float64{10, 20, 70}
+	r.ANOVA = &inspection.ANOVA{Inputs: []string{nasty, "b"}}
+	r.ANOVA.Outputs = slices.Grow(r.ANOVA.Outputs, 1)[:1]
+	variance := &r.ANOVA.Outputs[0]
+	variance.Name, variance.Total, variance.Inputs = nasty, 4, []float64{1, 2}
+	variance.Pairs = [][]float64{{0, 0.5}, {0.5, 0}}
 	r.Search = &result.Search{Candidates: 4, Folds: 2, Fits: 8, Score: "accuracy", OnGridEdge: []string{"rff.gamma"},
 		Shared: []string{"projection"},
 		Best:   result.Candidate{Params: map[string]any{"rff.gamma": 0.1, "rff.features": 200}, Mean: 0.9, Std: 0.01}}
@@ -221,14 +229,19 @@ func TestOrder(t *testing.T) {
 // Results of every task and empty results can be rendered.
 func TestLittleToSay(t *testing.T) {
 	share := 0.25
+	var searched result.Auto
+	searched.Rounds = slices.Grow(searched.Rounds, 1)[:1]
+	searched.Rounds[0].Rows = 100
+	odd := result.Result{Task: "anomaly", Test: map[string]float64{"roc_auc": 0.9}}
+	odd.Anomalies.Train, odd.Anomalies.Test = &share, &share
+	clustered := result.Result{Task: "clustering", Train: map[string]float64{"silhouette": 0.5}}
+	clustered.Clusters.Train, clustered.Clusters.Test = []int{3, 4}, []int{1, 2}
 	for _, r := range []result.Result{
 		{}, {Task: "classification", Train: map[string]float64{"accuracy": 1}},
 		{Task: "regression", Test: map[string]float64{"r2": -1}, Rows: result.Rows{Test: 1}},
-		{Task: "clustering", Clusters: &result.ClusterSizes{Train: []int{3, 4}, Test: []int{1, 2}},
-			Train: map[string]float64{"silhouette": 0.5}},
-		{Task: "anomaly", Anomalies: &result.AnomalyShares{Train: 0.1, Test: &share},
-			Test: map[string]float64{"roc_auc": 0.9}},
-		{Task: "regression", Auto: &result.Auto{Score: "r2", Recipe: "a recipe", Rounds: []result.AutoRound{{Rows: 100}}}},
+		clustered,
+		odd,
+		{Task: "regression", Auto: &result.Auto{Score: "r2", Recipe: "a recipe", Rounds: searched.Rounds}},
 		{Task: "regression", Search: &result.Search{Candidates: 1, Folds: 2, Score: "r2"}},
 	} {
 		page, err := New(r)
@@ -244,7 +257,11 @@ func TestLittleToSay(t *testing.T) {
 
 // Figures are values with alternative text.
 func TestPictures(t *testing.T) {
-	list := Pictures(full())
+	page, err := New(full())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := page.Pictures()
 	if len(list) < 14 {
 		t.Fatalf("%d pictures", len(list))
 	}

@@ -101,7 +101,7 @@ func scoreTable(r result.Result) (t table, ok bool) {
 
 // classSection has the confusion matrix, curves and scores by class.
 func classSection(r result.Result) (s section) {
-	if r.Confusion == nil && len(r.PerClass) == 0 {
+	if r.Confusion.Classes == nil && len(r.PerClass) == 0 {
 		return s
 	}
 	title, one := "Classes", "class"
@@ -109,8 +109,8 @@ func classSection(r result.Result) (s section) {
 		title, one = "Labels", "label"
 	}
 	s.Title = title
-	if c := r.Confusion; c != nil && len(c.Classes) <= 26 {
-		s.Figures = append(s.Figures, figure{Title: "Confusion matrix", SVG: confusionPlot(*c), Wide: len(c.Classes) > 5})
+	if n := len(r.Confusion.Classes); n > 0 && n <= 26 {
+		s.Figures = append(s.Figures, figure{Title: "Confusion matrix", SVG: confusionPlot(r.Findings), Wide: n > 5})
 	}
 	for _, c := range []struct {
 		title, x, y string
@@ -125,10 +125,8 @@ func classSection(r result.Result) (s section) {
 	if t := r.Threshold; t != nil && len(t.At) > 1 {
 		s.Figures = append(s.Figures, figure{Title: "Threshold", SVG: thresholdPlot(*t)})
 	}
-	if c := r.Confusion; c != nil {
-		if pairs := topConfusions(*c); len(pairs.Rows) > 0 && len(c.Classes) > 2 {
-			s.Tables = append(s.Tables, pairs)
-		}
+	if pairs := topConfusions(r.Findings); len(pairs.Rows) > 0 && len(r.Confusion.Classes) > 2 {
+		s.Tables = append(s.Tables, pairs)
 	}
 	t := table{Caption: "Scores by " + one, Head: []string{one, "precision", "recall", "F1", "rows"}}
 	for _, c := range r.PerClass {
@@ -147,7 +145,8 @@ func classSection(r result.Result) (s section) {
 }
 
 // topConfusions lists the most frequent confusions.
-func topConfusions(c result.Confusion) table {
+func topConfusions(f result.Findings) table {
+	c := f.Confusion
 	type pair struct {
 		truth, output int
 		rows          float64
@@ -196,7 +195,7 @@ func errorSection(r result.Result) (s section) {
 				formatNumber(w.Predicted - w.Truth)})
 		}
 		s.Tables = append(s.Tables, t)
-		if b := e.Beyond; b != nil {
+		if b := e.Beyond; b.Count > 0 {
 			t := table{Caption: "Predictions beyond the training targets" + ofTarget,
 				Head: []string{"row", "true", "predicted"}}
 			for _, w := range b.Rows {
@@ -219,12 +218,12 @@ func errorSection(r result.Result) (s section) {
 			ofTarget, formatNumber(median), formatNumber(quantile95), formatNumber(e.Absolute), formatNumber(e.Mean)))
 	}
 	s.Sources = resultLinks("errors")
-	if q := r.Quantile; q != nil {
-		s.Figures = append(s.Figures, figure{Title: "Reliability of the quantile", SVG: quantilePlot(*q)})
+	if len(r.Quantile.Rows) > 0 {
+		s.Figures = append(s.Figures, figure{Title: "Reliability of the quantile", SVG: quantilePlot(r.Findings)})
 		s.Sources = append(s.Sources, resultLinks("quantile_reliability")...)
 	}
-	if c := r.Counts; c != nil {
-		s.Figures = append(s.Figures, figure{Title: "Rootogram", SVG: rootogram(*c)})
+	if len(r.Counts.Observed) > 0 {
+		s.Figures = append(s.Figures, figure{Title: "Rootogram", SVG: rootogram(r.Counts.Observed, r.Counts.Expected)})
 		s.Text = append(s.Text, "The rootogram compares the numbers of rows by count with those of Poisson distributions "+
 			"with the predicted means: a bar that ends below 0 is a count that is more frequent than expected.")
 		s.Sources = append(s.Sources, resultLinks("counts")...)
@@ -236,7 +235,7 @@ func errorSection(r result.Result) (s section) {
 func uncertaintySection(r result.Result) (s section) {
 	s.Title = "Uncertainty"
 	if len(r.Calibration) > 0 {
-		s.Figures = append(s.Figures, figure{Title: "Calibration", SVG: calibrationPlot(r.Calibration)})
+		s.Figures = append(s.Figures, figure{Title: "Calibration", SVG: calibrationPlot(r.Findings)})
 		for _, c := range r.Calibration[:min(len(r.Calibration), 3)] {
 			s.Text = append(s.Text, fmt.Sprintf("Expected calibration error of %s: %s.", c.Class, formatPercent(c.Error)))
 		}
@@ -265,7 +264,7 @@ func uncertaintySection(r result.Result) (s section) {
 
 // clusters lists the cluster sizes.
 func clusters(r result.Result) (s section) {
-	if c := r.Clusters; c != nil {
+	if c := r.Clusters; c.Train != nil {
 		s.Title = "Clusters"
 		t := table{Caption: "Cluster sizes", Head: []string{"cluster", "rows"}}
 		if c.Test != nil {
@@ -318,7 +317,7 @@ func inputSection(r result.Result) (s section) {
 // contributionSection has Shapley values and the decomposition of the variance.
 func contributionSection(r result.Result) (s section) {
 	s.Title = "Which inputs move predictions"
-	if v := r.Shapley; v != nil {
+	if v := r.Shapley; v.Outputs != nil {
 		s.Text = append(s.Text, fmt.Sprintf("Shapley values divide the difference between the prediction of a row and the "+
 			"mean prediction of %s training rows among the inputs. Each point is one of %s rows; its color is the value of "+
 			"the input.", formatCount(float64(v.Sample.Background)), formatCount(float64(v.Rows))))
@@ -328,8 +327,8 @@ func contributionSection(r result.Result) (s section) {
 		s.Sources = resultLinks("shapley")
 	}
 	if a := r.ANOVA; a != nil {
-		for _, o := range a.Outputs[:min(len(a.Outputs), 3)] {
-			if t := varianceTable(*a, o); len(t.Rows) > 0 {
+		for k := range min(len(a.Outputs), 3) {
+			if t := varianceTable(*a, k); len(t.Rows) > 0 {
 				s.Tables = append(s.Tables, t)
 			}
 		}
@@ -340,8 +339,9 @@ func contributionSection(r result.Result) (s section) {
 }
 
 // varianceTable lists the inputs and pairs of inputs with the largest shares of the variance.
-func varianceTable(a inspection.ANOVA, o inspection.OutputVariance) table {
+func varianceTable(a inspection.ANOVA, output int) table {
 	const maxTerms = 12
+	o := a.Outputs[output]
 	t := table{Caption: "Variance of the predictions", Head: []string{"input or pair", "share"}}
 	if o.Name != "" {
 		t.Caption += " of " + o.Name
@@ -394,7 +394,7 @@ func searchSection(r result.Result) (s section) {
 	}
 	s.Sources = append(resultLinks("search"), link{"cv_results.csv", "cv_results.csv"})
 	number := fmt.Sprint(f.Candidates)
-	if from := f.Started; from != nil {
+	if from := f.Started; from.Run != "" {
 		s.Text = append(s.Text, "The search started from the candidates of "+from.Run+".")
 		number += " of " + formatCount(from.GridSize)
 	}
@@ -473,9 +473,9 @@ func variedParams(all []result.Candidate) (out []string) {
 // curvesSection has learning curves over rows and map sizes.
 func curvesSection(r result.Result) (s section) {
 	s.Title = "Learning curves"
-	if l := r.LearningCurve; l != nil {
-		s.Figures = append(s.Figures, figure{Title: "Learning curve", SVG: learningCurvePlot(*l, learningCurveText(*l))})
-		s.Text = append(s.Text, learningCurveText(*l))
+	if r.LearningCurve.Rows != nil {
+		s.Figures = append(s.Figures, figure{Title: "Learning curve", SVG: learningCurvePlot(r.Findings, learningCurveText(r.Findings))})
+		s.Text = append(s.Text, learningCurveText(r.Findings))
 		s.Sources = resultLinks("learning_curve")
 	}
 	if f := r.Search; f != nil {
@@ -500,7 +500,8 @@ func isMapSize(path string) bool {
 }
 
 // learningCurveText states whether more rows are likely to help.
-func learningCurveText(l result.LearningCurve) string {
+func learningCurveText(f result.Findings) string {
+	l := f.LearningCurve
 	n := len(l.Rows)
 	m, err := metrics.ByName(l.Score)
 	if err != nil || n < 2 {

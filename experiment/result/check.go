@@ -19,10 +19,10 @@ func (r Result) Check() error {
 			}
 		}
 	}
-	if c := r.Clusters; c != nil && c.Test != nil {
+	if c := r.Clusters; c.Test != nil {
 		same("clusters", len(c.Train), len(c.Test))
 	}
-	if c := r.Confusion; c != nil {
+	if c := r.Confusion; c.Classes != nil || c.Counts != nil {
 		same("confusion", len(c.Classes), len(c.Counts))
 		for _, row := range c.Counts {
 			same("confusion.counts", len(c.Classes), len(row))
@@ -40,7 +40,7 @@ func (r Result) Check() error {
 	if t := r.Threshold; t != nil {
 		same("threshold", len(t.At), len(t.Scores))
 	}
-	if l := r.LearningCurve; l != nil {
+	if l := r.LearningCurve; l.Rows != nil {
 		same("learning_curve", len(l.Rows), len(l.Train), len(l.Scores))
 	}
 	for _, e := range r.Effects {
@@ -66,7 +66,7 @@ func (r Result) Check() error {
 
 // checkExplanations calls same for the lists of Shapley values and of the ANOVA, as [Result.Check] does.
 func (r Result) checkExplanations(same func(key string, want int, lengths ...int)) {
-	if s := r.Shapley; s != nil {
+	if s := r.Shapley; s.Outputs != nil {
 		inputs := len(s.Sample.Inputs)
 		same("shapley.sample", inputs, len(s.Sample.Data))
 		for _, o := range s.Sample.Outputs {

@@ -3,6 +3,7 @@ package result
 import (
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
 	"github.com/bochner-ml/bochner/metrics/compare"
 )
 
@@ -34,7 +35,7 @@ type RunSummary struct {
 	Train   map[string]float64 `json:"train,omitempty"`
 	Search  *Search            `json:"search,omitempty"`
 	Auto    *Auto              `json:"auto,omitempty"`
-	Seconds Seconds            `json:"seconds"`
+	Seconds seconds            `json:"seconds"`
 	Memory  int64              `json:"peak_memory_bytes"` // 0 where the system did not report it
 	Version string             `json:"version"`
 }
@@ -79,7 +80,7 @@ func (t TestResult) Ranks(score string) bool {
 }
 
 // Differs reports whether the corrected p value is below 0.05.
-func (t TestResult) Differs() bool { return t.Holm < 1-compare.Level }
+func (t TestResult) Differs() bool { return t.Holm < 1-coverage.TestLevel }
 
 // Better reports whether the run has a better score than the first, significant or not.
 func (t TestResult) Better() bool { return t.Difference != 0 && t.Difference > 0 == t.GreaterIsBetter }

@@ -8,26 +8,38 @@ import "github.com/bochner-ml/bochner/internal/rows/profile"
 
 // Result is the content of result.json.
 type Result struct {
-	Name      string             `json:"name"`
-	Task      string             `json:"task"`
-	Simpler   string             `json:"simpler_is_better,omitempty"` // warning if a baseline has a better score
-	Positive  string             `json:"positive,omitempty"`          // positive class of binary metrics
-	Rows      Rows               `json:"rows"`
-	Features  int                `json:"features_in"`
-	Search    *Search            `json:"search,omitempty"`
-	Auto      *Auto              `json:"auto,omitempty"`
-	Before    *InitialModel      `json:"continued,omitempty"` // of incremental learning
-	Train     map[string]float64 `json:"train"`
-	Test      map[string]float64 `json:"test,omitempty"`
-	Members   []MemberWeight     `json:"members,omitempty"` // of an ensemble
-	Clusters  *ClusterSizes      `json:"clusters,omitempty"`
-	Anomalies *AnomalyShares     `json:"anomalies,omitempty"`
+	Name     string  `json:"name"`
+	Task     string  `json:"task"`
+	Simpler  string  `json:"simpler_is_better,omitempty"` // warning if a baseline has a better score
+	Positive string  `json:"positive,omitempty"`          // positive class of binary metrics
+	Rows     Rows    `json:"rows"`
+	Features int     `json:"features_in"`
+	Search   *Search `json:"search,omitempty"`
+	Auto     *Auto   `json:"auto,omitempty"`
+	Before   struct {
+		Model  string `json:"model"` // file
+		Name   string `json:"name"`
+		SHA256 string `json:"sha256"`
+		Rows   int    `json:"rows"` // training rows of the new model in total
+	} `json:"continued,omitzero"` // of incremental learning
+	Train    map[string]float64 `json:"train"`
+	Test     map[string]float64 `json:"test,omitempty"`
+	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
+	Clusters struct {
+		Train []int `json:"train"`
+		Test  []int `json:"test,omitempty"`
+	} `json:"clusters,omitzero"` // their sizes
+	// Anomalies are the shares of rows that are classified as anomalies, nil without such rows.
+	Anomalies struct {
+		Train *float64 `json:"train,omitempty"`
+		Test  *float64 `json:"test,omitempty"`
+	} `json:"anomalies,omitzero"`
 	// Intervals are the prediction intervals, with their coverage of the test rows.
 	Intervals *Uncertainty `json:"intervals,omitempty"`
 	// Drift compares the inputs of the test rows with those of the training rows.
 	Drift *profile.Drift `json:"drift,omitempty"`
 	Findings
-	Seconds  Seconds  `json:"seconds"`
+	Seconds  seconds  `json:"seconds"`
 	Memory   int64    `json:"peak_memory_bytes"` // 0 where the system does not report it
 	Versions Versions `json:"versions"`
 	Seed     uint64   `json:"seed"`
@@ -46,30 +58,10 @@ type Result struct {
 	Diagram string `json:"-"`
 }
 
-// InitialModel is the model whose training a run has continued.
-type InitialModel struct {
-	Model  string `json:"model"` // file
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256"`
-	Rows   int    `json:"rows"` // training rows of the new model in total
-}
-
 // MemberWeight is the weight of one member of an ensemble.
 type MemberWeight struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"`
-}
-
-// ClusterSizes are the numbers of rows in each cluster.
-type ClusterSizes struct {
-	Train []int `json:"train"`
-	Test  []int `json:"test,omitempty"`
-}
-
-// AnomalyShares are the shares of rows that are classified as anomalies.
-type AnomalyShares struct {
-	Train float64  `json:"train"`
-	Test  *float64 `json:"test,omitempty"` // nil without test rows
 }
 
 // Rows are the numbers of rows.
@@ -94,26 +86,20 @@ type Search struct {
 	OnGridEdge []string  `json:"on_grid_edge"`
 	Shared     []string  `json:"shared"`
 	Unreached  int       `json:"unreached,omitempty"` // fits that the budget left no time for
-	// Started is the earlier run that the search started from; nil for none.
-	Started *EarlierRun `json:"started_from,omitempty"`
-	Rounds  []Round     `json:"rounds,omitempty"` // of successive halving
+	// Started is the earlier run that the search started from.
+	Started struct {
+		Run      string  `json:"run"`       // its directory
+		SHA256   string  `json:"sha256"`    // of its cv_results.csv
+		GridSize float64 `json:"grid_size"` // number of points of the grid of this search, of which Candidates were evaluated
+	} `json:"started_from,omitzero"`
+	Rounds []struct {
+		Resource   int       `json:"resource"`
+		Candidates int       `json:"candidates"`
+		Best       Candidate `json:"best"`
+	} `json:"rounds,omitempty"` // of successive halving
 
 	// All are the candidates, the rows of cv_results.csv.
 	All []Candidate `json:"-"`
-}
-
-// EarlierRun is a run whose candidates a search starts from.
-type EarlierRun struct {
-	Run      string  `json:"run"`       // its directory
-	SHA256   string  `json:"sha256"`    // of its cv_results.csv
-	GridSize float64 `json:"grid_size"` // number of points of the grid of this search, of which Candidates were evaluated
-}
-
-// Round is one round of successive halving.
-type Round struct {
-	Resource   int       `json:"resource"`
-	Candidates int       `json:"candidates"`
-	Best       Candidate `json:"best"`
 }
 
 // Candidate is one point of the grid with its cross-validated score.
@@ -130,7 +116,7 @@ type Candidate struct {
 }
 
 // Seconds is the wall time of each phase.
-type Seconds struct {
+type seconds struct {
 	Load     float64 `json:"load"`
 	Search   float64 `json:"search"`
 	Refit    float64 `json:"refit"`
@@ -155,11 +141,20 @@ type Auto struct {
 	StdError float64        `json:"std_error"`
 	// Optimism is the excess of the mean over the folds over Mean, positive if it is the best of many, negative if
 	// the folds have fewer training rows; with the other sign if smaller scores are better.
-	Optimism   float64     `json:"optimism,omitempty"`
-	Candidates int         `json:"candidates"`
-	Resumed    int         `json:"resumed,omitempty"` // candidates read from the journal of an interrupted run
-	Rounds     []AutoRound `json:"rounds"`
-	Ended      string      `json:"ended"` // budget, converged or stopped
+	Optimism   float64 `json:"optimism,omitempty"`
+	Candidates int     `json:"candidates"`
+	Resumed    int     `json:"resumed,omitempty"` // candidates read from the journal of an interrupted run
+	Rounds     []struct {
+		Rows       int     `json:"rows"`
+		Folds      int     `json:"folds"`
+		Size       int     `json:"size"` // width of the feature maps
+		Recipes    int     `json:"recipes"`
+		Candidates int     `json:"candidates"`
+		Best       string  `json:"best"` // recipe
+		Mean       float64 `json:"mean"`
+		Seconds    float64 `json:"seconds"`
+	} `json:"rounds"`
+	Ended string `json:"ended"` // budget, converged or stopped
 	// Inputs are the learned length scales of the inputs, relative to the largest.
 	Inputs []struct {
 		Name  string  `json:"name"`
@@ -172,26 +167,6 @@ type Auto struct {
 	Costs          []AutoCost `json:"costs,omitempty"`
 }
 
-// AutoCost is the cost of the predictions of a candidate.
-type AutoCost struct {
-	Recipe         string  `json:"recipe"`
-	Mean           float64 `json:"mean"` // score
-	PredictSeconds float64 `json:"predict_seconds"`
-	Bytes          float64 `json:"bytes"`
-}
-
-// AutoRound is one round of an automatic search.
-type AutoRound struct {
-	Rows       int     `json:"rows"`
-	Folds      int     `json:"folds"`
-	Size       int     `json:"size"` // width of the feature maps
-	Recipes    int     `json:"recipes"`
-	Candidates int     `json:"candidates"`
-	Best       string  `json:"best"` // recipe
-	Mean       float64 `json:"mean"`
-	Seconds    float64 `json:"seconds"`
-}
-
 // Uncertainty describes prediction intervals or prediction sets and, where targets are known, their quality.
 type Uncertainty struct {
 	Method   string   `json:"method"` // jackknife_plus, jackknife, split or normal
@@ -201,4 +176,12 @@ type Uncertainty struct {
 	Size     *float64 `json:"size,omitempty"`     // mean number of classes in a set
 	// Pooled are the groups with too few calibration rows for the level, which share their calibration.
 	Pooled []string `json:"pooled_groups,omitempty"`
+}
+
+// AutoCost is the cost of the predictions of a candidate.
+type AutoCost struct {
+	Recipe         string  `json:"recipe"`
+	Mean           float64 `json:"mean"` // score
+	PredictSeconds float64 `json:"predict_seconds"`
+	Bytes          float64 `json:"bytes"`
 }

@@ -16,8 +16,6 @@ type Options struct {
 	Data     string
 	Input    io.Reader // nil is standard input
 	Progress func(rows int)
-
-	Force bool // [Finish] overwrites the results of a different run
 }
 
 // Outcome is the result of a pass.

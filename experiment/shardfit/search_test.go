@@ -56,7 +56,7 @@ func TestSearchInShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := shardfit.Finish(ctx, through(t, merged), shardfit.Options{})
+		out, err := through(t, merged).Finish(ctx, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestSearchInShards(t *testing.T) {
 // reported is all of a result that does not depend on time or place.
 func reported(t *testing.T, r result.Result) string {
 	t.Helper()
-	r.Seconds, r.Memory, r.Files, r.Spec = result.Seconds{}, 0, nil, ""
+	r.Seconds, r.Memory, r.Files, r.Spec = result.Result{}.Seconds, 0, nil, ""
 	s := *r.Search
 	s.All = append([]result.Candidate{}, s.All...)
 	for k := range s.All {

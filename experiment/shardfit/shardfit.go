@@ -1,10 +1,10 @@
 // Package shardfit fits one experiment in shards, on any hosts and in any order; it implements
 // `bochner shard`.
 //
-//	spec, err := shardfit.Load("adult.yaml")
+//	spec, err := shardfit.Parse("adult.yaml", text)
 //	s, err := shardfit.Fit(ctx, spec, shardfit.Options{Shard: 3, Shards: 64}) // on each worker
 //	all, err := shardfit.Merge(ctx, states...)                                // in any order and grouping
-//	out, err := shardfit.Finish(ctx, all, shardfit.Options{})                 // out.Model, or out.Next for the next pass
+//	out, err := all.Finish(ctx, false)                                        // out.Model, or out.Next for the next pass
 //
 // Pass 0 infers the columns and counts the rows of each file. Later passes fit the steps of the
 // pipeline that need data, and finally the estimator. Every pass starts from the outcome of the
@@ -33,17 +33,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Load reads an experiment file with overridden values and reports all errors that prevent a
-// sharded fit. It does not read the data.
-func Load(path string, overrides ...config.Override) (config.Spec, error) {
-	text, err := config.ReadText(path)
-	if err != nil {
-		return config.Spec{}, fmt.Errorf("shardfit: %w", err)
-	}
-	return Parse(path, text, overrides...)
-}
-
-// Parse is [Load] for the content of a file. Paths in it are relative to the directory of file.
+// Parse reads the content of an experiment file with overridden values and reports all errors that prevent a
+// sharded fit. It does not read the data. Paths are relative to the directory of file.
 func Parse(file string, text []byte, overrides ...config.Override) (config.Spec, error) {
 	d := config.Decode(file, text, overrides...)
 	if d.Steps {
@@ -90,8 +81,8 @@ func fieldErrors(s config.Spec) (errs param.FieldErrors) {
 
 // Fit processes one shard in one pass.
 func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
-	if o.Shards < 1 || o.Shards > MaxShards || o.Shard < 0 || o.Shard >= o.Shards {
-		return nil, fmt.Errorf("shardfit: shard must be 0 ≤ I < N ≤ %[3]d, got %[1]d/%[2]d", o.Shard, o.Shards, MaxShards)
+	if o.Shards < 1 || o.Shards > config.MaxShards || o.Shard < 0 || o.Shard >= o.Shards {
+		return nil, fmt.Errorf("shardfit: shard must be 0 ≤ I < N ≤ %[3]d, got %[1]d/%[2]d", o.Shard, o.Shards, config.MaxShards)
 	}
 	if err := fieldErrors(spec).Err(); err != nil {
 		return nil, err
@@ -174,8 +165,9 @@ func (r *RejectedState) Error() string { return fmt.Sprintf("shardfit: state %d:
 // Unwrap returns the reason.
 func (r *RejectedState) Unwrap() error { return r.Err }
 
-// Finish completes a pass from the merged states of all shards. It reads only o.Force.
-func Finish(ctx context.Context, s *State, o Options) (*Outcome, error) {
+// Finish completes a pass from the merged states of all shards. With force, a search overwrites the results of a
+// different run.
+func (s *State) Finish(ctx context.Context, force bool) (*Outcome, error) {
 	if s.Between() {
 		return nil, errors.New("shardfit: must be merged shards, got the output of finish; pass it to shard fit --from")
 	}
@@ -183,7 +175,7 @@ func Finish(ctx context.Context, s *State, o Options) (*Outcome, error) {
 		return nil, fmt.Errorf("shardfit: %s", are(missing, s.shards))
 	}
 	if s.spec.Search != nil {
-		return choose(ctx, s, o.Force)
+		return choose(ctx, s, force)
 	}
 	next := &State{spec: s.spec, values: s.values, text: s.text, own: s.own, pass: s.pass + 1, pieces: s.pieces,
 		all: s.all, seen: s.seen}

@@ -111,7 +111,7 @@ func load(t testing.TB, dir, text string, set ...config.Override) config.Spec {
 	if err := os.WriteFile(path, []byte(strings.TrimSpace(text)+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := shardfit.Load(path, set...)
+	spec, err := parse(path, set...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func fitted(t testing.TB, spec config.Spec, n int, options func(o *shardfit.Opti
 			}
 			states = append(states[k:], through(t, merged))
 		}
-		out, err := shardfit.Finish(ctx, states[0], shardfit.Options{})
+		out, err := states[0].Finish(ctx, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestRefused(t *testing.T) {
 	}
 	finish := func(s *shardfit.State) *shardfit.State {
 		t.Helper()
-		out, err := shardfit.Finish(ctx, s, shardfit.Options{})
+		out, err := s.Finish(ctx, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -335,9 +335,9 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = shardfit.Finish(ctx, three, shardfit.Options{})
+	_, err = three.Finish(ctx, false)
 	message(err, "shards 0, 2 and 3 of 5 are missing")
-	_, err = shardfit.Finish(ctx, through(t, between), shardfit.Options{})
+	_, err = through(t, between).Finish(ctx, false)
 	message(err, "must be merged shards, got the output of finish")
 	again := finish(part(spec, 0, 1, between))
 	if again == nil {
@@ -383,7 +383,7 @@ func TestDamagedFile(t *testing.T) {
 		}
 	}
 	_, text, _ := fitted(t, spec, 1, nil)
-	if _, err := shardfit.Read(bytes.NewReader(text), int64(len(text))); !errors.Is(err, shardfit.ErrNoState) {
+	if _, err := shardfit.Read(bytes.NewReader(text), int64(len(text))); err == nil || !strings.Contains(err.Error(), "got a model") {
 		t.Errorf("a model file is a state: %v", err)
 	}
 	if _, err := modelfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len())); err == nil ||
@@ -437,7 +437,7 @@ func TestErrors(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := shardfit.Load(path)
+		_, err := parse(path)
 		for _, part := range want {
 			if err == nil || !strings.Contains(err.Error(), part) {
 				t.Errorf("%s:\n%v\n\twanted something with: %s", text, err, part)
@@ -489,3 +489,12 @@ func TestMixedColumn(t *testing.T) {
 }
 
 func denseOf(n int, values []float64) *mat.Dense { return mat.NewDense(n, len(values)/n, values) }
+
+// parse reads an experiment file.
+func parse(path string, set ...experiment.Override) (experiment.Spec, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return experiment.Spec{}, err
+	}
+	return shardfit.Parse(path, text, set...)
+}

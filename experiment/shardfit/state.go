@@ -23,9 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// MaxShards is the maximum number of shards.
-const MaxShards = 1 << 16
-
 // State is the result of some shards of a pass or, between two passes, the input of the next one.
 type State struct {
 	spec   config.Spec
@@ -134,9 +131,6 @@ func (s *State) Digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// ErrNoState reports a model file, or another file of this format, that is not a state.
-var ErrNoState = errors.New("must be a state of a sharded fit")
-
 // errOtherVersion reports a state of another program version. All steps of a fit must use the same
 // version.
 var errOtherVersion = errors.New("the state is of another version of bochner")
@@ -150,7 +144,7 @@ func (e damaged) Error() string {
 
 func (damaged) Unwrap() error { return model.ErrDamaged }
 
-// Read reads a state of the given size in bytes. Errors wrap [model.ErrDamaged] or [ErrNoState], except for a state of
+// Read reads a state of the given size in bytes. Errors wrap [model.ErrDamaged], except for a model or a state of
 // another version.
 func Read(r io.ReaderAt, size int64) (*State, error) {
 	header, a, err := archive.Read(r, size)
@@ -161,7 +155,7 @@ func Read(r io.ReaderAt, size int64) (*State, error) {
 	case err != nil:
 		return nil, err
 	case header.Task != kind:
-		return nil, fmt.Errorf("shardfit: %w", ErrNoState)
+		return nil, errors.New("shardfit: must be a state of a sharded fit, got a model: the fit is complete")
 	}
 	if by, own := header.Versions["bochner"], versions()["bochner"]; by != own {
 		return nil, fmt.Errorf("shardfit: %w: must be %[3]s, got %[2]s; restart the fit or use that version", errOtherVersion,
@@ -193,7 +187,7 @@ func (s *State) State(m *model.State) {
 	tried := string(s.tried)
 	m.String("tried", &tried)
 	s.tried = []byte(tried)
-	m.Require(s.pass >= 0 && s.shards >= 0 && s.shards <= MaxShards && ascending(s.done, s.shards),
+	m.Require(s.pass >= 0 && s.shards >= 0 && s.shards <= config.MaxShards && ascending(s.done, s.shards),
 		"the numbers of the pass and of its shards do not fit")
 	s.statePieces(m)
 	if m.Err() != nil {

@@ -7,7 +7,7 @@
 //
 // All tests are paired: both models are evaluated on the same rows or folds. Differences are the
 // second model minus the first. P values are two-sided, and confidence intervals have level
-// [Level]. Rows are assumed to be independent. McNemar and Paired are conditional on the fitted
+// 0.95. Rows are assumed to be independent. McNemar and Paired are conditional on the fitted
 // models: they ignore the variance due to the training rows.
 //
 // [experiment.Compare] applies the suitable tests to finished runs.
@@ -23,10 +23,9 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
-)
 
-// Level is the confidence level of all intervals.
-const Level = 0.95
+	"github.com/bochner-ml/bochner/internal/learning/coverage"
+)
 
 // Test is the result of a significance test of two models.
 type Test struct {
@@ -82,7 +81,7 @@ func McNemar(onlyFirst, onlySecond, rows int) (Test, error) {
 	} else if m > 0 {
 		t.P = min(1, 2*distuv.Binomial{N: m, P: 0.5}.CDF(min(b, c)))
 	}
-	z := distuv.UnitNormal.Quantile((1 + Level) / 2)
+	z := distuv.UnitNormal.Quantile((1 + coverage.TestLevel) / 2)
 	center := (c - b) / (n + 2)
 	half := z * math.Sqrt((b+c+1)/(n+2)-center*center) / math.Sqrt(n+2)
 	t.Low, t.High = max(center-half, -1), min(center+half, 1)
@@ -168,7 +167,7 @@ func tTest(where, method string, mean, stdErr, dof float64) (Test, error) {
 	case mean != 0:
 		t.P = 0 // all differences are equal
 	}
-	half := stdErr * d.Quantile((1+Level)/2)
+	half := stdErr * d.Quantile((1+coverage.TestLevel)/2)
 	t.Low, t.High = mean-half, mean+half
 	return t, nil
 }

@@ -215,7 +215,11 @@ func assign(field reflect.Value, p RowPrediction) error {
 	default:
 		return fmt.Errorf("cannot write a prediction into a field of type %s", field.Type())
 	}
-	if err != nil {
+	switch {
+	case err != nil && p.Class == "":
+		return fmt.Errorf("cannot write the prediction %s into a field of type %s; use float64, or for classes the tag option "+
+			"class", text, field.Type())
+	case err != nil:
 		return fmt.Errorf("cannot write the prediction %s into a field of type %s", text, field.Type())
 	}
 	return nil

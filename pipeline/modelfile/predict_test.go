@@ -175,3 +175,24 @@ func TestStructsAsRows(t *testing.T) {
 		}
 	}
 }
+
+// A number that is no integer is not written into an integer field: a target of integers is numeric.
+func TestPredictIntoInteger(t *testing.T) {
+	type flat struct{ Size, Rooms int }
+	data, err := datasets.FromStructs([]flat{{10, 1}, {20, 1}, {30, 2}, {45, 2}}, "Rooms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fitted, err := pipeline.Steps().Then(estimator.NewRidge()).Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := modelfile.New(fitted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.PredictInto(context.Background(), []flat{{Size: 25}}); err == nil ||
+		!strings.Contains(err.Error(), "into a field of type int; use float64, or for classes the tag option class") {
+		t.Error(err)
+	}
+}

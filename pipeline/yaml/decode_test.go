@@ -400,7 +400,7 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 	r := writer{rand.New(rand.NewPCG(1, 2))}
 	for range 400 {
 		p := r.pipeline()
-		node, err := yaml.Encode(p)
+		node, err := yaml.Encode(p, false)
 		if err != nil {
 			t.Fatalf("%+v: %v", p, err)
 		}
@@ -415,7 +415,7 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 		if !reflect.DeepEqual(param.All(q), param.All(p)) || q.String() != p.String() {
 			t.Fatalf("read\n%+v, want\n%+v, from\n%s", q, p, text)
 		}
-		again, err := yaml.Encode(q)
+		again, err := yaml.Encode(q, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,11 +432,11 @@ type mean struct{}
 func (mean) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return nil, nil }
 
 func TestEncodeRefuses(t *testing.T) {
-	if _, err := yaml.Encode(pipeline.Steps().Then(mean{})); err == nil ||
+	if _, err := yaml.Encode(pipeline.Steps().Then(mean{}), false); err == nil ||
 		!strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline/yaml_test.mean is not registered") {
 		t.Errorf("a step that is not registered: %v", err)
 	}
-	if _, err := yaml.Encode(pipeline.Steps().Then(estimator.Ridge{})); err == nil {
+	if _, err := yaml.Encode(pipeline.Steps().Then(estimator.Ridge{}), false); err == nil {
 		t.Error("a spec that Decode would refuse was written")
 	}
 }
@@ -460,7 +460,7 @@ func FuzzDecode(f *testing.F) {
 			_ = errs.Error()
 			return
 		}
-		out, err := yaml.Encode(p)
+		out, err := yaml.Encode(p, false)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v\n%s", err, text)
 		}
@@ -476,7 +476,7 @@ func FuzzDecode(f *testing.F) {
 		if errs != nil {
 			t.Fatalf("%v in\n%s", errs, written)
 		}
-		if second, err := yaml.Encode(q); err != nil {
+		if second, err := yaml.Encode(q, false); err != nil {
 			t.Fatal(err)
 		} else if again, _ := tree.Marshal(second); string(again) != string(written) {
 			t.Fatalf("written again\n%s, want\n%s", again, written)

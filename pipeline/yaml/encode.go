@@ -14,12 +14,9 @@ import (
 )
 
 // Encode writes the pipeline in the form that [Decode] reads, with all parameters and seeds, so
-// that its meaning does not depend on the defaults of a version. It returns an error if a step is
-// not registered.
-func Encode(p pipeline.Pipeline) (*tree.Node, error) { return encoder{}.checked(p) }
-
-// EncodeBrief is Encode without the parameters that have their defaults, for readers. Seeds are always written.
-func EncodeBrief(p pipeline.Pipeline) (*tree.Node, error) { return encoder{brief: true}.checked(p) }
+// that its meaning does not depend on the defaults of a version; brief, for readers, without the
+// parameters that have their defaults. It returns an error if a step is not registered.
+func Encode(p pipeline.Pipeline, brief bool) (*tree.Node, error) { return encoder{brief}.checked(p) }
 
 // encoder writes specs.
 type encoder struct {
@@ -49,7 +46,7 @@ func (e encoder) pipeline(p pipeline.Pipeline) (*tree.Node, error) {
 
 // Marshal encodes the pipeline as the text of a document.
 func Marshal(p pipeline.Pipeline) ([]byte, error) {
-	node, err := Encode(p)
+	node, err := Encode(p, false)
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ func (h hollow) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	return echo(h).Fit(ctx, data)
 }
 
-type fittedEcho struct{ transformer.FittedScaler }
-type fittedHollow struct{ transformer.FittedScaler }
+type fittedEcho struct{ transformer.FittedRFF }
+type fittedHollow struct{ transformer.FittedRFF }
 
 // TestWithin checks that children in a field are below the field's name, as a step or a list of
 // steps, and that omitted ones have their defaults with derived seeds.

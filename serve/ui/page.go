@@ -80,9 +80,9 @@ func (p page) send(w http.ResponseWriter, code int) {
 }
 
 // list fills the list of models.
-func (p *page) list(status []serve.ModelStatus) {
+func (p *page) list(server *serve.Server) {
 	p.Home, p.ShowList = "", true
-	for _, m := range status {
+	for _, m := range server.Status() {
 		one := modelRow{Name: m.Name, Task: m.Task, Version: m.Version, Status: "ready"}
 		for _, v := range m.Versions {
 			if v.Version == m.Version {

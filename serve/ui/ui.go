@@ -76,7 +76,7 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 			", ") + ", got " + r.Method}
 	}
 	if path == "" {
-		out.list(p.server.Status())
+		out.list(p.server)
 		return nil
 	}
 	name, version, _ := strings.Cut(path, "/")

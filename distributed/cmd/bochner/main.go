@@ -8,7 +8,7 @@ package main
 import (
 	_ "github.com/bochner-ml/bochner/datasets/arrow" // files and streams of Arrow
 	"github.com/bochner-ml/bochner/distributed/grpc"
-	"github.com/bochner-ml/bochner/distributed/store/s3"
+	"github.com/bochner-ml/bochner/distributed/internal/store/s3"
 	"github.com/bochner-ml/bochner/experiment/command"
 	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
@@ -19,4 +19,4 @@ var parts = command.Parts{
 	ServeGRPC: grpc.Serve, Trace: traced,
 }
 
-func main() { command.Main(parts) }
+func main() { parts.Main() }

@@ -5,8 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/bochner-ml/bochner/experiment/command"
 )
 
 // asCommand makes the test program be the command.
@@ -29,7 +27,7 @@ const (
 func call(t *testing.T, code int, args string) (out, errs string) {
 	t.Helper()
 	var o, e strings.Builder
-	if got := command.Run(context.Background(), parts, strings.Fields(args), &o, &e); got != code {
+	if got := parts.Run(context.Background(), strings.Fields(args), &o, &e); got != code {
 		t.Fatalf("bochner %s: exit code %d, want %d: %s", args, got, code, e.String())
 	}
 	return o.String(), e.String()

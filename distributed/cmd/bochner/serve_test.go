@@ -19,7 +19,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner"
-	"github.com/bochner-ml/bochner/experiment/command"
 )
 
 // line saves a model as line.bochner.
@@ -75,7 +74,7 @@ func TestServeGRPC(t *testing.T) {
 	}
 	defer l.Close()
 	var out, errs strings.Builder
-	if code := command.Run(t.Context(), parts, []string{"serve", "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr",
+	if code := parts.Run(t.Context(), []string{"serve", "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr",
 		l.Addr().String()}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "address already in use") {
 		t.Errorf("code %d, %s", code, errs.String())
 	}

@@ -3,7 +3,7 @@
 package main
 
 import (
-	"github.com/bochner-ml/bochner/distributed/store/gs"
+	"github.com/bochner-ml/bochner/distributed/internal/store/gs"
 	"github.com/bochner-ml/bochner/internal/runtime/store"
 )
 

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/codec/yamlnode"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
@@ -47,7 +46,7 @@ func Key(name, indent string) string {
 
 // Encode returns the text of a file of that name that loads as the same spec, with every default
 // written out.
-func (s Spec) Encode(file string) ([]byte, error) { return s.encode(file, pipeyaml.Encode, nil, nil) }
+func (s Spec) Encode(file string) ([]byte, error) { return s.encode(file, nil, nil) }
 
 // EncodeBrief is Encode without values that are defaults, for readers. Comments are those of the pipeline, under "",
 // and of named members of ensembles.
@@ -63,11 +62,10 @@ func (s Spec) EncodeBrief(file string, comments map[string]string) ([]byte, erro
 	for _, p := range param.All(initial) {
 		defaults[p.Path] = p.Value
 	}
-	return s.encode(file, pipeyaml.EncodeBrief, defaults, comments)
+	return s.encode(file, defaults, comments)
 }
 
-func (s Spec) encode(file string, write func(pipeline.Pipeline) (*yaml.Node, error), defaults map[string]any,
-	comments map[string]string) ([]byte, error) {
+func (s Spec) encode(file string, defaults map[string]any, comments map[string]string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = pathsFrom(s.Data.Train, file), pathsFrom(s.Data.Test, file)
 	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return SeenFrom(file, path) })
 	s.Data.Gram = s.Data.Gram.moved(func(path string) string { return SeenFrom(file, path) })
@@ -77,7 +75,7 @@ func (s Spec) encode(file string, write func(pipeline.Pipeline) (*yaml.Node, err
 		var value *yaml.Node
 		switch section {
 		case "pipeline":
-			node, err := write(s.Pipeline)
+			node, err := pipeyaml.Encode(s.Pipeline, defaults != nil)
 			if err != nil {
 				return nil, err
 			}

@@ -162,3 +162,6 @@ func below(folder, path string) string {
 	}
 	return filepath.ToSlash(filepath.Join(folder, path))
 }
+
+// MaxShards is the maximum number of shards of a fit.
+const MaxShards = 1 << 16

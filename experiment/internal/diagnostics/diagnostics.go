@@ -3,7 +3,7 @@
 //
 //	err := diagnostics.Judged(&out, predicted, task, schema, number)
 //	simple, err := diagnostics.Baselines(ctx, train, task)
-//	out.LearningCurve, err = diagnostics.Learning(ctx, spec, train, points, judge)
+//	err = diagnostics.Learning(ctx, &out, spec, train, points, judge)
 package diagnostics
 
 import (
@@ -41,9 +41,9 @@ func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema
 		switch {
 		case len(f.Errors) != 1:
 		case quantile > 0:
-			f.Quantile = reliability(quantile, output.YTrue, output.YPred)
+			reliability(f, quantile, output.YTrue, output.YPred)
 		case output.Weights == nil:
-			f.Counts = countsOf(output.YTrue, output.YPred)
+			f.Counts.Observed, f.Counts.Expected = countsOf(output.YTrue, output.YPred)
 		}
 	case task == datasets.MultiLabel:
 		return labels(f, output, schema.Labels())
@@ -64,7 +64,7 @@ func classification(f *result.Findings, output metrics.Input, classes []string) 
 		return err
 	}
 	if len(classes) <= maxClasses {
-		f.Confusion = &result.Confusion{Classes: classes}
+		f.Confusion.Classes = classes
 		for i := range classes {
 			f.Confusion.Counts = append(f.Confusion.Counts, mat.Row(nil, i, counted.Counts))
 		}
@@ -151,14 +151,15 @@ func curves(f *result.Findings, output metrics.Input, class int, name string) {
 		return
 	}
 	if cal, err := output.Calibration(class, bins); err == nil {
-		c := result.Calibration{Class: name, Predicted: cal.Predicted, Observed: cal.Observed, Rows: cal.Weight}
+		f.Calibration = slices.Grow(f.Calibration, 1)[:len(f.Calibration)+1]
+		c := &f.Calibration[len(f.Calibration)-1]
+		c.Class, c.Predicted, c.Observed, c.Rows = name, cal.Predicted, cal.Observed, cal.Weight
 		all := 0.0
 		for k, w := range cal.Weight {
 			c.Error += w * math.Abs(cal.Predicted[k]-cal.Observed[k])
 			all += w
 		}
 		c.Error /= all
-		f.Calibration = append(f.Calibration, c)
 	}
 }
 
@@ -269,17 +270,18 @@ func AddBeyond(f *result.Findings, output metrics.Input, low, high []float64, nu
 			continue
 		}
 		slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(away(b), away(a)) })
-		out := &result.Beyond{Min: low[t], Max: high[t], Count: len(rows)}
+		out := &f.Errors[t].Beyond
+		out.Min, out.Max, out.Count = low[t], high[t], len(rows)
 		for _, i := range rows[:min(len(rows), worstRows)] {
 			out.Rows = append(out.Rows, result.Row{Number: number(i), Truth: truth[t][i], Predicted: predicted[t][i]})
 		}
-		f.Errors[t].Beyond = out
 	}
 }
 
-// reliability returns the shares of targets below the predicted quantiles, in bins of predictions.
-func reliability(quantile float64, truth, predicted []float64) *result.QuantileReliability {
-	out, order := &result.QuantileReliability{Quantile: quantile}, make([]int, len(truth))
+// reliability sets f.Quantile.
+func reliability(f *result.Findings, quantile float64, truth, predicted []float64) {
+	out, order := &f.Quantile, make([]int, len(truth))
+	out.Quantile = quantile
 	for i := range order {
 		order[i] = i
 	}
@@ -297,38 +299,37 @@ func reliability(quantile float64, truth, predicted []float64) *result.QuantileR
 		out.Predicted, out.Below = append(out.Predicted, mean), append(out.Below, below/float64(len(rows)))
 		out.Rows = append(out.Rows, len(rows))
 	}
-	return out
 }
 
 // countsOf returns the frequencies of counts, nil for targets that are no counts, or mostly large
 // ones, and for predictions that are not positive.
-func countsOf(truth, predicted []float64) *result.Counts {
+func countsOf(truth, predicted []float64) (observed, expected []float64) {
 	const most = 20
 	small, top := 0, 0.0
 	for i, y := range truth {
 		if y < 0 || y != math.Trunc(y) || !(predicted[i] > 0) {
-			return nil
+			return nil, nil
 		}
 		if top = max(top, y); y <= most {
 			small++
 		}
 	}
 	if 2*small < len(truth) {
-		return nil
+		return nil, nil
 	}
 	last := int(min(top, most)) + 1
-	out := &result.Counts{Observed: make([]float64, last+1), Expected: make([]float64, last+1)}
+	observed, expected = make([]float64, last+1), make([]float64, last+1)
 	for i, y := range truth {
-		out.Observed[int(min(y, float64(last)))]++
+		observed[int(min(y, float64(last)))]++
 		p, rest := math.Exp(-predicted[i]), 1.0
 		for k := range last {
-			out.Expected[k] += p
+			expected[k] += p
 			rest -= p
 			p *= predicted[i] / float64(k+1)
 		}
-		out.Expected[last] += max(0, rest)
+		expected[last] += max(0, rest)
 	}
-	return out
+	return observed, expected
 }
 
 // quantile is a quantile of the absolute error.

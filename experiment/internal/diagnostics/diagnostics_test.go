@@ -137,7 +137,7 @@ func TestJudgedCountsAndQuantiles(t *testing.T) {
 	}
 	var f result.Findings
 	schema := datasets.Schema{Targets: []datasets.Column{{Name: "trips"}}}
-	if err := Judged(&f, got, datasets.Regression, schema, 0, itself); err != nil || f.Quantile != nil {
+	if err := Judged(&f, got, datasets.Regression, schema, 0, itself); err != nil || f.Quantile.Rows != nil {
 		t.Fatal(err, f.Quantile)
 	}
 	observed, expected := 0.0, 0.0
@@ -156,7 +156,7 @@ func TestJudgedCountsAndQuantiles(t *testing.T) {
 		}
 	}
 	f = result.Findings{}
-	if err := Judged(&f, got, datasets.Regression, schema, 0.9, itself); err != nil || f.Counts != nil {
+	if err := Judged(&f, got, datasets.Regression, schema, 0.9, itself); err != nil || f.Counts.Observed != nil {
 		t.Fatal(err, f.Counts)
 	}
 	q := f.Quantile
@@ -166,7 +166,7 @@ func TestJudgedCountsAndQuantiles(t *testing.T) {
 	}
 	got.YTrue[3] = 0.5
 	f = result.Findings{}
-	if err := Judged(&f, got, datasets.Regression, schema, 0, itself); err != nil || f.Counts != nil {
+	if err := Judged(&f, got, datasets.Regression, schema, 0, itself); err != nil || f.Counts.Observed != nil {
 		t.Errorf("%v are counts", f.Counts)
 	}
 }
@@ -250,7 +250,8 @@ func TestLearning(t *testing.T) {
 	}
 	whole, _ := estimator.NewRidge().Fit(context.Background(), data)
 	var seen []datasets.Set
-	curve, err := Learning(context.Background(), estimator.NewRidge(), whole, data, 6, 7,
+	var f result.Findings
+	err := Learning(context.Background(), &f, estimator.NewRidge(), whole, data, 6, 7,
 		func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64, err error) {
 			seen = append(seen, learned)
 			if (model == whole) != (learned.Rows() == n) {
@@ -261,6 +262,7 @@ func TestLearning(t *testing.T) {
 			}
 			return float64(learned.Rows()), -float64(learned.Rows()), nil
 		})
+	curve := f.LearningCurve
 	if err != nil || !slices.Equal(curve.Rows, []int{20, 40, 160, 320, 640}) || curve.Scores[4] != -640 ||
 		curve.Train[0] != 20 {
 		t.Fatalf("%+v, %v", curve, err)
@@ -275,15 +277,16 @@ func TestLearning(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Learning(ended, estimator.NewRidge(), whole, data, 6, 7,
+	if err := Learning(ended, new(result.Findings), estimator.NewRidge(), whole, data, 6, 7,
 		func(ctx context.Context, _ estimator.Predictor, _ datasets.Set) (float64, float64, error) {
 			return 0, 0, ctx.Err()
 		}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if curve, err := Learning(context.Background(), estimator.NewRidge(), whole, data.Slice(0, 30), 6, 7,
-		same); err != nil || curve != nil {
-		t.Errorf("30 rows: %+v, %v", curve, err)
+	f = result.Findings{}
+	if err := Learning(context.Background(), &f, estimator.NewRidge(), whole, data.Slice(0, 30), 6, 7,
+		same); err != nil || f.LearningCurve.Rows != nil {
+		t.Errorf("30 rows: %+v, %v", f.LearningCurve, err)
 	}
 }
 

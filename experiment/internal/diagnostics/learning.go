@@ -18,16 +18,16 @@ const minRows = 20
 // learningStream is the random stream of learning curves.
 const learningStream = 0x6c656172
 
-// Learning fits a spec to nested random subsets of the training rows, each twice as large as the
+// Learning sets f.LearningCurve. It fits a spec to nested random subsets of the training rows, each twice as large as the
 // previous one; model is the fit to all rows. judge scores a model on its training rows and on
-// held-out rows. Subsets that cannot be fitted are omitted; the result is nil for fewer than two.
-func Learning(ctx context.Context, spec estimator.Estimator, model estimator.Predictor, train datasets.Set, points int,
+// held-out rows. Subsets that cannot be fitted are omitted; the result is empty for fewer than two.
+func Learning(ctx context.Context, f *result.Findings, spec estimator.Estimator, model estimator.Predictor, train datasets.Set, points int,
 	seed uint64,
 	judge func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64,
-		err error)) (*result.LearningCurve, error) {
+		err error)) error {
 	n := train.Rows()
 	order := rand.New(rand.NewPCG(seed, learningStream)).Perm(n)
-	out := &result.LearningCurve{}
+	out := result.Findings{}.LearningCurve
 	for k := points - 1; k >= 0; k-- {
 		rows := int(math.Round(float64(n) / math.Pow(2, float64(k))))
 		if rows < minRows {
@@ -41,22 +41,22 @@ func Learning(ctx context.Context, spec estimator.Estimator, model estimator.Pre
 			var err error
 			if fitted, err = spec.Fit(ctx, part); err != nil {
 				if ctx.Err() != nil {
-					return nil, ctxerr.Check(ctx)
+					return ctxerr.Check(ctx)
 				}
 				continue
 			}
 		}
 		own, others, err := judge(ctx, fitted, part)
 		if ctx.Err() != nil {
-			return nil, ctxerr.Check(ctx)
+			return ctxerr.Check(ctx)
 		}
 		if err != nil {
 			continue
 		}
 		out.Rows, out.Train, out.Scores = append(out.Rows, rows), append(out.Train, own), append(out.Scores, others)
 	}
-	if len(out.Rows) < 2 {
-		return nil, nil
+	if len(out.Rows) >= 2 {
+		f.LearningCurve = out
 	}
-	return out, nil
+	return nil
 }

@@ -170,7 +170,7 @@ func (d *draft) decideGoal() error {
 	case p.declared && p.kind == datasets.Categorical || p.coded():
 		g.classes = all
 	case p.declared:
-	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > datasets.MaxInferredClasses:
+	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > reader.MaxInferredClasses:
 		var c columnPlan
 		c.profile = p
 		p.strange(&c, strs)
@@ -188,7 +188,7 @@ func (d *draft) decideGoal() error {
 		}
 	}
 	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete &&
-		len(all) <= datasets.MaxInferredClasses &&
+		len(all) <= reader.MaxInferredClasses &&
 		2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b valueCount) int { return compareNumbers(a.name, b.name) })

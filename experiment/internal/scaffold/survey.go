@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/experiment/internal/config"
 	"github.com/bochner-ml/bochner/experiment/internal/dataload"
 	"github.com/bochner-ml/bochner/internal/rows/reader"
+	"github.com/bochner-ml/bochner/internal/rows/rowerrors"
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 	"github.com/bochner-ml/bochner/internal/rows/textrows"
 	"github.com/bochner-ml/bochner/matrices"
@@ -59,7 +59,7 @@ func surveyOf(ctx context.Context, data config.Data) (*survey, error) {
 		data.CSV.Encoding = encoding
 		s := &survey{data: data}
 		err = s.scan(ctx, paths, format)
-		if errors.Is(err, csv.ErrEncoding) && i+1 < len(encodings) || err == nil && s.controls && encoding == "latin-1" {
+		if errors.Is(err, rowerrors.ErrEncoding) && i+1 < len(encodings) || err == nil && s.controls && encoding == "latin-1" {
 			continue
 		}
 		if err != nil && (s.rows == 0 || ctx.Err() != nil) {

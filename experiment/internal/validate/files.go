@@ -157,12 +157,16 @@ func (d *heads) database(ctx context.Context, all bool) (end func(), ok bool) {
 // dataset checks the name of a built-in data set.
 func (d *heads) dataset() {
 	name := d.Spec.Data.Dataset
-	if slices.Contains(builtin.Names(), name) {
+	var names []string
+	for _, one := range builtin.All() {
+		names = append(names, one.Name)
+	}
+	if slices.Contains(names, name) {
 		return
 	}
 	f := param.FieldError{Problem: fmt.Sprintf("no built-in data set is named %q", name),
-		Hint: "data sets: " + strings.Join(builtin.Names(), ", ")}
-	if near := suggest.Nearest(name, builtin.Names()); near != "" {
+		Hint: "data sets: " + strings.Join(names, ", ")}
+	if near := suggest.Nearest(name, names); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	d.place("data.dataset", f)

@@ -6,6 +6,9 @@ import "math"
 // DefaultLevel is the default probability level of intervals and sets.
 const DefaultLevel = 0.9
 
+// TestLevel is the confidence level of the intervals of package compare.
+const TestLevel = 0.95
+
 // Methods are the names of the methods of prediction intervals.
 var Methods = []string{"auto", "jackknife_plus", "jackknife", "split", "cqr", "normal"}
 

@@ -18,8 +18,7 @@ type Rule int
 
 // Values of [Rule].
 const (
-	Free     Rule = iota // least squared error; of probabilities with sum 1
-	SumToOne             // least squared error with sum 1
+	SumToOne Rule = iota // least squared error with sum 1
 	Equal                // equal weights of outputs of equal norm
 )
 
@@ -48,7 +47,7 @@ func Fit(ctx context.Context, predictions []model.Prediction, data datasets.Set,
 	if rule == Equal {
 		return slices.Repeat([]float64{1 / float64(len(predictions))}, len(predictions)), sizes, nil
 	}
-	return sums.Weights(rule == SumToOne || probable), sizes, nil
+	return sums.Weights(), sizes, nil
 }
 
 // truth contains the values that members should predict.

@@ -76,14 +76,8 @@ func (s *Sums) Scale(factors []float64) {
 	}
 }
 
-// Weights returns the weights ≥ 0 that minimize the squared error, optionally with sum 1. If all
-// unconstrained weights are 0, it returns those with sum 1.
-func (s *Sums) Weights(sumToOne bool) []float64 {
-	if !sumToOne {
-		if w := NNLS(s.G, s.c); sum(w) > 0 {
-			return w
-		}
-	}
+// Weights returns the weights ≥ 0 with sum 1 that minimize the squared error.
+func (s *Sums) Weights() []float64 {
 	Q := make([]float64, s.m*s.m)
 	for j := range s.m {
 		for k := range s.m {

@@ -39,7 +39,7 @@ func CheckClasses(target string, classes []string) error {
 	case len(classes) >= minDates && dates == len(classes):
 		return fmt.Errorf("the target %s must be classes or numbers, got dates such as %s; take another target, %s", target,
 			classes[0], remedy)
-	case len(classes) > datasets.MaxInferredClasses && 10*figures >= 9*len(classes):
+	case len(classes) > MaxInferredClasses && 10*figures >= 9*len(classes):
 		return fmt.Errorf("the target %s must be classes or numbers, got %q and the like; write numbers without units and "+
 			"thousands separators, %s", target, example, remedy)
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/rows/rowsource"
 )
 
+// MaxInferredClasses is the maximum number of different integers of a file that are inferred to be class codes.
+const MaxInferredClasses = 10
+
 // Inferred contains the options that were inferred from the rows.
 type Inferred struct {
 	Target  string // the last column, where no target is given; "" otherwise
@@ -17,7 +20,7 @@ type Inferred struct {
 }
 
 // OpenInferred opens training rows. Without a target it uses the last column, and a target of at
-// most [datasets.MaxInferredClasses] different integers is a class unless a task is given. With subset, columns to
+// most [MaxInferredClasses] different integers is a class unless a task is given. With subset, columns to
 // drop may be missing.
 func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (datasets.Source, Inferred, error) {
 	var found Inferred
@@ -96,7 +99,7 @@ func countIntegers(ctx context.Context, source datasets.Source) (int, error) {
 			if seen[y] {
 				continue
 			}
-			if seen[y] = true; y != math.Trunc(y) || len(seen) > datasets.MaxInferredClasses {
+			if seen[y] = true; y != math.Trunc(y) || len(seen) > MaxInferredClasses {
 				return errStop
 			}
 		}

@@ -16,6 +16,9 @@ const (
 	maxQuoted   = 40   // bytes of a quoted value
 )
 
+// ErrEncoding is wrapped by errors about a CSV file with another encoding than that of the options.
+var ErrEncoding = errors.New("not in the encoding of the options")
+
 // Error contains all errors of a request.
 type Error string
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Options lists the options of a struct tag, as in `bochner:"name,categorical"`.
-var Options = []string{"categorical", "numeric", "text", "target", "weight", "group"}
+var Options = []string{"categorical", "numeric", "text", "target", "class", "weight", "group"}
 
 // Field is an exported field of a struct.
 type Field struct {

@@ -2,12 +2,12 @@
 // states and models exchanged by the tasks of a distributed fit, whose hosts share only a directory
 // or a bucket.
 //
-//	files := store.Schemes{"s3": blob.Store{}}
+//	files := store.Schemes{"s3": s3.New()}
 //	err := files.Write(ctx, "s3://bucket/job/pass1/3.state", state.Write)
 //	names, err := store.Expand(ctx, files, []string{"s3://bucket/job/pass1/*"})
 //	r, err := files.Read(ctx, names[0])
 //
-// [Local] supports paths and file:// URLs. Package distributed/store/blob supports cloud object
+// [Local] supports paths and file:// URLs. Packages of distributed/internal/store support cloud object
 // stores; programs that do not import it do not build its dependencies.
 //
 // Every [Store] has the same invariants, which package storetest checks: a file exists completely

@@ -90,8 +90,7 @@ func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 			return nil, err
 		}
 		if round == 0 && loss-loss != 0 {
-			return nil, errors.New("the error of the first fit is not finite: the inputs are too large, or the bandwidth is " +
-				"too small")
+			return nil, errors.New("the error of the first fit is not finite: the inputs are too large; standardize them")
 		}
 		if !l.note(round, loss, a, learned) {
 			return l.out, nil

@@ -19,7 +19,7 @@ import (
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/gcp"
 
-	"github.com/bochner-ml/bochner/distributed/store/bucket"
+	"github.com/bochner-ml/bochner/distributed/internal/store/bucket"
 )
 
 // New makes a store of gs:// URLs.

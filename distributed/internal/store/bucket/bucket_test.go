@@ -12,7 +12,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
-	"github.com/bochner-ml/bochner/distributed/store/bucket"
+	"github.com/bochner-ml/bochner/distributed/internal/store/bucket"
 	"github.com/bochner-ml/bochner/internal/runtime/store"
 	"github.com/bochner-ml/bochner/internal/testing/storetest"
 )

@@ -29,7 +29,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 
-	"github.com/bochner-ml/bochner/distributed/store/bucket"
+	"github.com/bochner-ml/bochner/distributed/internal/store/bucket"
 )
 
 // New makes a store of s3:// URLs.
