@@ -50,7 +50,7 @@ func FitBatch(ctx context.Context, j batch.Job) (shared []string, err error) {
 
 // PlanBatch returns the maximum memory of the parts of [FitBatch] in bytes, or an error if a part is
 // not supported.
-func PlanBatch(j batch.Job) (most int64, err error) {
+func PlanBatch(j batch.Job) (largest int64, err error) {
 	for _, part := range byType(j) {
 		if err := part.CheckTags(); err != nil {
 			return 0, err
@@ -61,9 +61,9 @@ func PlanBatch(j batch.Job) (most int64, err error) {
 		} else if bytes, err = fitter.PlanBatch(part); err != nil {
 			return 0, err
 		}
-		most = max(most, bytes)
+		largest = max(largest, bytes)
 	}
-	return most, nil
+	return largest, nil
 }
 
 // byType divides a job by the types of its candidates, in order of first appearance.

@@ -327,9 +327,9 @@ func (s GaussianProcess) widths(l gammaProblem, learned evidence.Result) learned
 		w.gamma[j] = min(max(math.Pow(scale, 1/l.kernel.Power), math.SmallestNonzeroFloat64), math.MaxFloat64)
 	}
 	if w.relevance != nil {
-		most := slices.Max(w.relevance)
+		largest := slices.Max(w.relevance)
 		for j := range w.relevance {
-			w.relevance[j] /= most
+			w.relevance[j] /= largest
 		}
 	}
 	return w

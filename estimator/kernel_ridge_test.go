@@ -80,8 +80,8 @@ func nearly(t *testing.T, what string, got, want mat.Matrix, tolerance float64) 
 	t.Helper()
 	var diff mat.Dense
 	diff.Sub(got, want)
-	if most := mat.Max(absolute(&diff)); !(most <= tolerance*mat.Max(absolute(want))) {
-		t.Errorf("%s: %.2g away, want %.2g", what, most/mat.Max(absolute(want)), tolerance)
+	if largest := mat.Max(absolute(&diff)); !(largest <= tolerance*mat.Max(absolute(want))) {
+		t.Errorf("%s: %.2g away, want %.2g", what, largest/mat.Max(absolute(want)), tolerance)
 	}
 }
 

@@ -95,7 +95,7 @@ func TestLeaveOneOutEqualsExactRefits(t *testing.T) {
 // relative to the largest error of these.
 func offExactRefits(t *testing.T, data datasets.Set, alpha float64, intercept bool, got *leaveOneOut) float64 {
 	t.Helper()
-	most, norm := 0.0, 0.0
+	largest, norm := 0.0, 0.0
 	for i := range data.Rows() {
 		var others []int
 		for k := range data.Rows() {
@@ -104,10 +104,10 @@ func offExactRefits(t *testing.T, data datasets.Set, alpha float64, intercept bo
 			}
 		}
 		want := newExactRidge(t, data.Select(others), alpha, intercept).predict(data, i)
-		most = max(most, math.Abs(want-got.Predictions[0].At(i, 0)))
+		largest = max(largest, math.Abs(want-got.Predictions[0].At(i, 0)))
 		norm = max(norm, math.Abs(want-data.Y[i]))
 	}
-	return most / norm
+	return largest / norm
 }
 
 // With fewer rows than columns the generalized cross-validation score keeps its digits as alpha goes to

@@ -72,11 +72,11 @@ func byQR(t *testing.T, data datasets.Set, alpha float64) []float64 {
 }
 
 func worst(got, want []float64) float64 {
-	most := 0.0
+	largest := 0.0
 	for i, v := range want {
-		most = max(most, math.Abs(got[i]-v))
+		largest = max(largest, math.Abs(got[i]-v))
 	}
-	return most
+	return largest
 }
 
 // A system of condition 1e12 is solved as an orthogonal factorization of the rows solves it, which

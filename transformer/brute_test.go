@@ -179,14 +179,14 @@ func TestImputeAgainstSorting(t *testing.T) {
 					want = values[len(values)/2-1]/2 + values[len(values)/2]/2
 				}
 				if strategy == "most_frequent" {
-					most := 0
+					largest := 0
 					for at := 0; at < len(values); {
 						end := at
 						for end < len(values) && values[end] == values[at] {
 							end++
 						}
-						if end-at > most {
-							most, want = end-at, values[at]
+						if end-at > largest {
+							largest, want = end-at, values[at]
 						}
 						at = end
 					}

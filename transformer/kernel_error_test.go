@@ -83,16 +83,16 @@ func checkKernelError(t *testing.T, f *FittedRFF, X *mat.Dense, got kernelError)
 	var G mat.Dense
 	G.Mul(Z, Z.T())
 	n, _ := X.Dims()
-	sum, most := 0.0, 0.0
+	sum, largest := 0.0, 0.0
 	for i := range n {
 		for j := range i {
 			miss := math.Abs(G.At(i, j) - K.At(i, j))
-			sum, most = sum+miss*miss, max(most, miss)
+			sum, largest = sum+miss*miss, max(largest, miss)
 		}
 	}
 	rms := math.Sqrt(sum / float64(n*(n-1)/2))
-	if math.Abs(rms-got.RMS) > 1e-12 || math.Abs(most-got.Max) > 1e-12 {
-		t.Errorf("%+v, want rms %v and max %v", got, rms, most)
+	if math.Abs(rms-got.RMS) > 1e-12 || math.Abs(largest-got.Max) > 1e-12 {
+		t.Errorf("%+v, want rms %v and max %v", got, rms, largest)
 	}
 }
 

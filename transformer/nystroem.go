@@ -187,12 +187,12 @@ func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix,
 		data = datasets.Set{X: own}.Source()
 		rows, _ = own.Dims()
 	}
-	most := s.Landmarks
+	count := s.Landmarks
 	if rows >= 0 {
-		most = min(most, rows)
+		count = min(count, rows)
 	}
-	if err := landmarks.Check(most, max(width, 1)); err != nil {
-		return nil, fmt.Errorf("transformer: nystroem: %d landmarks of %d columns: %w", most, width, err)
+	if err := landmarks.Check(count, max(width, 1)); err != nil {
+		return nil, fmt.Errorf("transformer: nystroem: %d landmarks of %d columns: %w", count, width, err)
 	}
 	size := s.Landmarks
 	if s.Choose == "rpcholesky" {

@@ -323,8 +323,8 @@ func (f *FittedRFM) Relevance() []float64 {
 	for j := range out {
 		out[j] = math.Sqrt(max(f.outer.At(j, min(j, k-1)), 0))
 	}
-	if most := slices.Max(out); most > 0 {
-		kern.Scale(1/most, out)
+	if largest := slices.Max(out); largest > 0 {
+		kern.Scale(1/largest, out)
 	}
 	return out
 }

@@ -282,7 +282,7 @@ func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set
 }
 
 // PlanBatch is the plan of the members.
-func (s Ensemble) PlanBatch(b batch.Job) (most int64, err error) {
+func (s Ensemble) PlanBatch(b batch.Job) (largest int64, err error) {
 	specs, err := batch.Specs[Ensemble](b)
 	if err != nil {
 		return 0, s.named(err)
@@ -301,7 +301,7 @@ func (s Ensemble) PlanBatch(b batch.Job) (most int64, err error) {
 		if err != nil {
 			return 0, s.named(err)
 		}
-		most = max(most, bytes)
+		largest = max(largest, bytes)
 	}
-	return most, nil
+	return largest, nil
 }

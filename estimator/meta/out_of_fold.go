@@ -188,7 +188,7 @@ func (p *outOfFold) take(found []batch.Outcome, folds []datasets.Fold, at []int,
 }
 
 // bytes returns the maximum memory of predict over the folds of a batch.
-func (v crossValidation) bytes(b batch.Job) (most int64, err error) {
+func (v crossValidation) bytes(b batch.Job) (largest int64, err error) {
 	exact := v.exact(b.Candidates, false)
 	for _, fold := range b.Folds {
 		if b.Folds = []datasets.Fold{fold}; !exact {
@@ -198,9 +198,9 @@ func (v crossValidation) bytes(b batch.Job) (most int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		most = max(most, bytes)
+		largest = max(largest, bytes)
 	}
-	return most, nil
+	return largest, nil
 }
 
 // cost returns the cost of fitting each candidate to every fold and to all rows.

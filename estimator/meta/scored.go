@@ -190,7 +190,7 @@ func scoreBasedTags[S scoreBased](s S) datasets.Tags {
 }
 
 // planScoreBased implements PlanBatch.
-func planScoreBased[S scoreBased](b batch.Job) (most int64, err error) {
+func planScoreBased[S scoreBased](b batch.Job) (largest int64, err error) {
 	var any S
 	specs, err := batch.Specs[S](b)
 	for _, spec := range specs {
@@ -207,9 +207,9 @@ func planScoreBased[S scoreBased](b batch.Job) (most int64, err error) {
 		if err != nil {
 			return 0, any.named(err)
 		}
-		most = max(most, bytes)
+		largest = max(largest, bytes)
 	}
-	return most, nil
+	return largest, nil
 }
 
 // scoreBasedCost returns the cost of cross-validation and of a fit to all rows.

@@ -42,14 +42,14 @@ func brute(shape Shape, q, k, v []float64, log func(q, k []float64) float64) []f
 			if shape.Causal {
 				end = i + 1
 			}
-			weights, most := make([]float64, end), math.Inf(-1)
+			weights, largest := make([]float64, end), math.Inf(-1)
 			for j := range weights {
 				weights[j] = log(query, k[(s*shape.Keys+j)*shape.Width:][:shape.Width])
-				most = max(most, weights[j])
+				largest = max(largest, weights[j])
 			}
 			total, mean := 0.0, make([]float64, shape.Values)
 			for j, w := range weights {
-				w = math.Exp(w - most)
+				w = math.Exp(w - largest)
 				total += w
 				for c := range mean {
 					mean[c] += w * v[(s*shape.Keys+j)*shape.Values+c]
@@ -76,7 +76,7 @@ func score(q, k []float64) float64 {
 func featured(f *Features) func(q, k []float64) float64 {
 	omega := f.features.Normal.RawMatrix()
 	return func(q, k []float64) float64 {
-		exponents, most := make([]float64, f.Len()), math.Inf(-1)
+		exponents, largest := make([]float64, f.Len()), math.Inf(-1)
 		root := math.Pow(float64(len(q)), -0.25)
 		for j := range q {
 			u, w := root*q[j], root*k[j]
@@ -85,13 +85,13 @@ func featured(f *Features) func(q, k []float64) float64 {
 			}
 		}
 		for _, e := range exponents {
-			most = max(most, e)
+			largest = max(largest, e)
 		}
 		sum := 0.0
 		for _, e := range exponents {
-			sum += math.Exp(e - most)
+			sum += math.Exp(e - largest)
 		}
-		return most + math.Log(sum)
+		return largest + math.Log(sum)
 	}
 }
 

@@ -25,11 +25,11 @@ func sequence(shape attention.Shape) (q, k, v []float64) {
 
 // furthest returns the maximum absolute difference.
 func furthest(a, b []float64) float64 {
-	most := 0.0
+	largest := 0.0
 	for i := range a {
-		most = max(most, math.Abs(a[i]-b[i]))
+		largest = max(largest, math.Abs(a[i]-b[i]))
 	}
-	return most
+	return largest
 }
 
 // Exact and linear attention of two heads with 100 positions.

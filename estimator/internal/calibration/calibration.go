@@ -217,13 +217,13 @@ func temperatureSlope(scores []float64, classes int, class []int, weights []floa
 			continue
 		}
 		row := scores[i*classes : (i+1)*classes]
-		most, sum, mean, square := slices.Max(row), 0.0, 0.0, 0.0
+		largest, sum, mean, square := slices.Max(row), 0.0, 0.0, 0.0
 		for _, v := range row {
-			p := math.Exp(beta * (v - most))
-			sum, mean, square = sum+p, mean+p*(v-most), square+p*(v-most)*(v-most)
+			p := math.Exp(beta * (v - largest))
+			sum, mean, square = sum+p, mean+p*(v-largest), square+p*(v-largest)*(v-largest)
 		}
 		mean, square = mean/sum, square/sum
-		slope += w * (mean - (row[c] - most))
+		slope += w * (mean - (row[c] - largest))
 		curve += w * (square - mean*mean)
 	}
 	return slope, curve
@@ -231,9 +231,9 @@ func temperatureSlope(scores []float64, classes int, class []int, weights []floa
 
 // Softmax writes softmax(β·row) to dst.
 func Softmax(dst, row []float64, beta float64) {
-	most, sum := slices.Max(row), 0.0
+	largest, sum := slices.Max(row), 0.0
 	for j, v := range row {
-		dst[j] = math.Exp(beta * (v - most))
+		dst[j] = math.Exp(beta * (v - largest))
 		sum += dst[j]
 	}
 	for j := range dst {

@@ -12,7 +12,7 @@ import (
 func TestRank(t *testing.T) {
 	for percent := 1; percent < 100; percent++ {
 		level := float64(percent) / 100
-		least := 0
+		smallest := 0
 		for n := 1; n < 400; n++ {
 			want := (percent*(n+1) + 99) / 100
 			k, err := Rank(n, level)
@@ -25,12 +25,12 @@ func TestRank(t *testing.T) {
 			case err != nil || k != want:
 				t.Fatalf("level %v of %d rows has rank %d, %v, want %d", level, n, k, err, want)
 			}
-			if least == 0 {
-				least = n
+			if smallest == 0 {
+				smallest = n
 			}
 		}
-		if got := Least(level); got != least {
-			t.Fatalf("level %v takes %d rows, Least reports %d", level, least, got)
+		if got := Least(level); got != smallest {
+			t.Fatalf("level %v takes %d rows, Least reports %d", level, smallest, got)
 		}
 	}
 	for _, level := range []float64{0, 1, -1, 2, math.NaN()} {

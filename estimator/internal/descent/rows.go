@@ -160,16 +160,16 @@ func columnCounts(m *matrices.CSR) []uint32 {
 // numberByCount replaces counts by column numbers in order of descending count, leftOut for counts
 // below 2, and returns how many numbers were assigned.
 func numberByCount(count []uint32) int {
-	most := uint32(0)
+	largest := uint32(0)
 	for _, c := range count {
-		most = max(most, c)
+		largest = max(largest, c)
 	}
-	next := make([]uint32, most+1) // next number, by count
+	next := make([]uint32, largest+1) // next number, by count
 	for _, c := range count {
 		next[c]++
 	}
 	total := uint32(0)
-	for c := int(most); c >= 2; c-- {
+	for c := int(largest); c >= 2; c-- {
 		total, next[c] = total+next[c], total
 	}
 	for j, c := range count {

@@ -128,12 +128,12 @@ func lowRankOf(factor kern.View[float64], ridge []float64) (solve.Preconditioner
 
 func differ(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
-	size, most := 0.0, 0.0
+	size, largest := 0.0, 0.0
 	for i, v := range want {
-		size, most = max(size, math.Abs(v)), max(most, math.Abs(got[i]-v))
+		size, largest = max(size, math.Abs(v)), max(largest, math.Abs(got[i]-v))
 	}
-	if !(most <= tolerance*size) {
-		t.Errorf("%s differs by %.2g of %.2g", what, most, size)
+	if !(largest <= tolerance*size) {
+		t.Errorf("%s differs by %.2g of %.2g", what, largest, size)
 	}
 }
 

@@ -76,13 +76,13 @@ func plainLloyd(X *mat.Dense, weights, centers []float64, passes int) (_ []float
 		inertia = 0
 		for i := range n {
 			row, best := X.RawRowView(i), 0
-			least := math.Inf(1)
+			smallest := math.Inf(1)
 			for c := range k {
-				if s := squaredDistance(row, centers[c*d:(c+1)*d]); s < least {
-					best, least = c, s
+				if s := squaredDistance(row, centers[c*d:(c+1)*d]); s < smallest {
+					best, smallest = c, s
 				}
 			}
-			inertia += weights[i] * least
+			inertia += weights[i] * smallest
 			mass[best] += weights[i]
 			for j, v := range row {
 				sums[best*d+j] += weights[i] * v

@@ -42,11 +42,11 @@ const (
 )
 
 func newSample(s Spec, cols int) *sample {
-	most := maxSampled
+	maxRows := maxSampled
 	if cols > sampledCols {
-		most = max(2048, maxSampled*sampledCols/cols)
+		maxRows = max(2048, maxSampled*sampledCols/cols)
 	}
-	return &sample{spec: s, cols: cols, most: max(most, 32*s.Clusters), limit: math.MaxUint64}
+	return &sample{spec: s, cols: cols, most: max(maxRows, 32*s.Clusters), limit: math.MaxUint64}
 }
 
 // add takes in the rows lo to hi; it reports whether all numbers in them are finite.

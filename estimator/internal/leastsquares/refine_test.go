@@ -52,13 +52,13 @@ func TestOnlyInaccurateModelsAreRefined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	offset, most := intercepts(w, m.Mean(), m.TargetMean()), 0.0
+	offset, largest := intercepts(w, m.Mean(), m.TargetMean()), 0.0
 	for i := range n {
 		rough := offset[0] + kern.Dot(x.RawRowView(i), w)
-		most = max(most, math.Abs(rough-fine.Intercept[0]-kern.Dot(x.RawRowView(i), fine.Weights)))
+		largest = max(largest, math.Abs(rough-fine.Intercept[0]-kern.Dot(x.RawRowView(i), fine.Weights)))
 	}
-	if most < 1e-9 { // predictions accurate to 1e-12
-		t.Errorf("refinement moves predictions by %.2g: the test shows nothing", most)
+	if largest < 1e-9 { // predictions accurate to 1e-12
+		t.Errorf("refinement moves predictions by %.2g: the test shows nothing", largest)
 	}
 }
 

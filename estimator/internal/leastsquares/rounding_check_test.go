@@ -63,11 +63,11 @@ func TestCheckIsAboveRoundingError(t *testing.T) {
 			w, right := m.rightSide(), wide.rightSide()
 			f.Solve(ctx, w, targets)
 			exact.Solve(ctx, right, targets)
-			least := minPivot(f.Lower, d)
-			got, left := r.check.roundingBound(ctx, m, f, w, least)
+			smallest := minPivot(f.Lower, d)
+			got, left := r.check.roundingBound(ctx, m, f, w, smallest)
 			moved, leaves := movedOf(wide, w, right, alpha), leftBy(f, m, wide)
-			bound, most := precisionOf(true).roundingBound(w, m.sumSquares(), m.trace(), least)
-			if !(leaves <= left) || left != r.check.contraction(ctx, m, f, least) {
+			bound, most := precisionOf(true).roundingBound(w, m.sumSquares(), m.trace(), smallest)
+			if !(leaves <= left) || left != r.check.contraction(ctx, m, f, smallest) {
 				t.Errorf("%s, intercept %v: a refinement leaves %.2g, the bound is %.2g", name, intercept, leaves, left)
 			}
 			if name == "of either sign" && !(left < most/4) {
@@ -112,7 +112,7 @@ func leftBy(f *Factor, m, wide *Moments) float64 {
 
 // movedOf returns the largest relative prediction change between two solutions.
 func movedOf(m *Moments, w, right []float64, alpha float64) float64 {
-	d, t, most := m.Cols, m.targets, 0.0
+	d, t, largest := m.Cols, m.targets, 0.0
 	system := make([]float64, d*d)
 	m.system(system, d, alpha)
 	kern.MirrorLower(kern.Dense(d, d, d, system))
@@ -123,9 +123,9 @@ func movedOf(m *Moments, w, right []float64, alpha float64) float64 {
 				square += (w[i*t+c] - right[i*t+c]) * system[i*d+j] * (w[j*t+c] - right[j*t+c])
 			}
 		}
-		most = max(most, math.Sqrt(max(0, square)/spread))
+		largest = max(largest, math.Sqrt(max(0, square)/spread))
 	}
-	return most
+	return largest
 }
 
 // The probed errors agree with float64 products, and checks of parts can be merged.

@@ -51,9 +51,9 @@ func bySlopes(t *testing.T, m *Model, data Data) []float64 {
 		}
 		out[j] = math.Sqrt(sum * square)
 	}
-	most := slices.Max(out)
+	largest := slices.Max(out)
 	for j := range out {
-		out[j] /= most
+		out[j] /= largest
 	}
 	return out
 }
@@ -107,10 +107,10 @@ func TestRelevanceOfOneFeature(t *testing.T) {
 		}
 		want[j] = math.Abs(m.Layers[0].W.At(j, 0)) * math.Sqrt(square)
 	}
-	most := max(want[0], want[1])
+	largest := max(want[0], want[1])
 	for j, v := range want {
-		if math.Abs(m.Relevance[j]-v/most) > 1e-12 {
-			t.Errorf("input %d has %v, by hand %v", j, m.Relevance[j], v/most)
+		if math.Abs(m.Relevance[j]-v/largest) > 1e-12 {
+			t.Errorf("input %d has %v, by hand %v", j, m.Relevance[j], v/largest)
 		}
 	}
 }
@@ -135,16 +135,16 @@ func TestRelevanceFindsInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, most := 1.0, 0.0
+	smallest, largest := 1.0, 0.0
 	for j, v := range m.Relevance {
 		if j == 0 || j == 5 || j == 11 || j == 20 {
-			least = min(least, v)
+			smallest = min(smallest, v)
 		} else {
-			most = max(most, v)
+			largest = max(largest, v)
 		}
 	}
-	if t.Logf("%.2f", m.Relevance); least < 0.4 || most > 0.1 {
-		t.Errorf("inputs that matter have %.3f or more, others up to %.3f", least, most)
+	if t.Logf("%.2f", m.Relevance); smallest < 0.4 || largest > 0.1 {
+		t.Errorf("inputs that matter have %.3f or more, others up to %.3f", smallest, largest)
 	}
 	for i := range data.Y {
 		data.Y[i] = 0

@@ -119,9 +119,9 @@ func (c *coupled) factorize(ctx context.Context) bool {
 			return false
 		}
 	}
-	least := max(minClassWeight*kern.Sum(c.weights)/float64(k), 1e-300) // for classes unlikely to be sampled
+	smallest := max(minClassWeight*kern.Sum(c.weights)/float64(k), 1e-300) // for classes unlikely to be sampled
 	for class, weight := range c.weights {
-		c.weights[class] = max(weight, least)
+		c.weights[class] = max(weight, smallest)
 	}
 	trace := 0.0
 	for i := range d {

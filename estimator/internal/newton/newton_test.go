@@ -58,14 +58,14 @@ func leading(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 
 // off is the largest difference of weights and intercepts of two models.
 func off(a, b solve.Linear) float64 {
-	most := 0.0
+	largest := 0.0
 	for i, v := range a.Weights {
-		most = max(most, math.Abs(v-b.Weights[i]))
+		largest = max(largest, math.Abs(v-b.Weights[i]))
 	}
 	for j, v := range a.Intercept {
-		most = max(most, math.Abs(v-b.Intercept[j]))
+		largest = max(largest, math.Abs(v-b.Intercept[j]))
 	}
-	return most
+	return largest
 }
 
 const exact = 1e-11 // relative gradient to go to

@@ -72,7 +72,7 @@ func (l tweedieLoss) evaluate(values, scores, curve, y, weights []float64) {
 // row returns the loss of one row with its derivatives.
 func (l tweedieLoss) row(y, z float64) (half, slope, bend float64) {
 	a, b := l.power-1, 2-l.power
-	scale, least := 1.0, 0.0 // y^b, and the smallest value of the terms that depend on z
+	scale, smallest := 1.0, 0.0 // y^b, and the smallest value of the terms that depend on z
 	if y > 0 {
 		v := z - math.Log(y)
 		if b == 1 {
@@ -86,12 +86,12 @@ func (l tweedieLoss) row(y, z float64) (half, slope, bend float64) {
 		}
 		switch {
 		case a == 0:
-			least = y * (1 - math.Log(y))
+			smallest = y * (1 - math.Log(y))
 			half, slope = -y*z, -y
 		case b == 0:
-			least = 1 + math.Log(y)
+			smallest = 1 + math.Log(y)
 		default:
-			least = scale * (1/a + 1/b)
+			smallest = scale * (1/a + 1/b)
 		}
 		if a > 0 {
 			value, grow := boundedExp(-a*z, maxExponent-a*l.offset)
@@ -99,10 +99,10 @@ func (l tweedieLoss) row(y, z float64) (half, slope, bend float64) {
 		}
 	}
 	if b == 0 {
-		return half + z - least, slope + 1, bend
+		return half + z - smallest, slope + 1, bend
 	}
 	value, grow := boundedExp(b*z, maxExponent+b*l.offset)
-	return half + value/b - least, slope + grow, bend + b*grow
+	return half + value/b - smallest, slope + grow, bend + b*grow
 }
 
 // overOr returns x/by, or its limit if by is 0.

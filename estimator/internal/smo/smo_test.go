@@ -88,9 +88,9 @@ func checkOptimal(t *testing.T, m *Matrix, p Problem, r Result) {
 	if err := m.Multiply(context.Background(), f, r.Beta); err != nil {
 		t.Fatal(err)
 	}
-	sum, most := 0.0, 0.0
+	sum, largest := 0.0, 0.0
 	for i, b := range r.Beta {
-		sum, most = sum+b, max(most, p.Upper[i], -p.Lower[i])
+		sum, largest = sum+b, max(largest, p.Upper[i], -p.Lower[i])
 		if !(p.Lower[i] <= b && b <= p.Upper[i]) {
 			t.Fatalf("β[%d] = %g is not in [%g, %g]", i, b, p.Lower[i], p.Upper[i])
 		}
@@ -102,10 +102,10 @@ func checkOptimal(t *testing.T, m *Matrix, p Problem, r Result) {
 			t.Fatalf("β[%d] = %g in [%g, %g] has the residual %g", i, b, p.Lower[i], p.Upper[i], residual)
 		}
 	}
-	if math.Abs(sum) > 1e-12*most*float64(len(f)) {
+	if math.Abs(sum) > 1e-12*largest*float64(len(f)) {
 		t.Fatalf("Σβ = %g", sum)
 	}
-	if gap := r.Primal - r.Dual; gap < -1e-9*r.Primal || gap > p.Tol*most*float64(len(f)) {
+	if gap := r.Primal - r.Dual; gap < -1e-9*r.Primal || gap > p.Tol*largest*float64(len(f)) {
 		t.Fatalf("primal %g, dual %g", r.Primal, r.Dual)
 	}
 }

@@ -142,16 +142,16 @@ func (p *Product) Start() Point {
 // kernel of all unequal rows is 0. It keeps the scale of categories comparable with others.
 func (p *Product) maxLog(scale int) float64 {
 	const vanishing = 20 // distance at which the kernel is negligible
-	most := math.Inf(-1)
+	largest := math.Inf(-1)
 	for g, d := range p.groups {
 		if d.scale == scale && d.center > 0 {
-			most = max(most, math.Log(vanishing/d.least)/p.power(g))
+			largest = max(largest, math.Log(vanishing/d.least)/p.power(g))
 		}
 	}
-	if math.IsInf(most, -1) {
+	if math.IsInf(largest, -1) {
 		return maxLogScale
 	}
-	return most
+	return largest
 }
 
 // power returns p_t of a group.

@@ -52,12 +52,12 @@ func roundFrequencies[T kern.Float](draws Draws, factor []float64) Rounded[T] {
 		}
 	})
 	f.Limit = -1
-	most := 0.0
+	largest := 0.0
 	for _, r := range reach {
-		most = max(most, r)
+		largest = max(largest, r)
 	}
-	if spectral.Finite(float64(T(most))) {
-		f.Limit = largestOf[T]() / max(4, 4*most)
+	if spectral.Finite(float64(T(largest))) {
+		f.Limit = largestOf[T]() / max(4, 4*largest)
 	}
 	return f
 }

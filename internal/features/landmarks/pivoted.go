@@ -26,36 +26,36 @@ type Partial[T kern.Float] struct {
 // a long sequence equal those of a short one.
 const proposals = 128
 
-// Pivoted selects up to most pivots for the kernel of x by randomly pivoted Cholesky: each pivot is
+// Pivoted selects up to maxPivots pivots for the kernel of x by randomly pivoted Cholesky: each pivot is
 // drawn with probability proportional to the residuals diag(K − F·F'). The frame of x must be that
 // of the kernel and its γ. Pivots are proposed in blocks by slightly outdated residuals and
 // accepted with the ratio of the current residual to the outdated one, which gives the same
 // distribution. It stops early when residuals are rounding error.
 //
-// Cost: n·most kernel values and n·most² flops; F takes n·most numbers.
-func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int,
+// Cost: n·m kernel values and n·m² flops for m = maxPivots; F takes n·m numbers.
+func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, maxPivots int,
 	seed uint64) (*Partial[T], error) {
-	return PivotedUntil(ctx, x, k, most, seed, nil)
+	return PivotedUntil(ctx, x, k, maxPivots, seed, nil)
 }
 
 // PivotedUntil is [Pivoted] that stops when enough, which may be nil, returns true for the number
 // of pivots and the trace of the residual.
-func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64,
+func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, maxPivots int, seed uint64,
 	enough func(pivots int, rest float64) bool) (*Partial[T], error) {
 	n := x.Len()
-	most = min(most, n)
-	if err := memory.Check(int64(unsafe.Sizeof(T(0))) * int64(n) * int64(most)); err != nil {
+	maxPivots = min(maxPivots, n)
+	if err := memory.Check(int64(unsafe.Sizeof(T(0))) * int64(n) * int64(maxPivots)); err != nil {
 		return nil, err
 	}
 	residual, err := pairwise.Diagonal(k, x)
 	if err != nil {
 		return nil, err
 	}
-	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: residual, sums: make([]float64, n)}
-	p.F = kern.Dense(n, most, most, make([]T, n*most))
+	p := &pivoting[T]{x: x, k: k, most: maxPivots, rng: spectral.NewStream(), residual: residual, sums: make([]float64, n)}
+	p.F = kern.Dense(n, maxPivots, maxPivots, make([]T, n*maxPivots))
 	p.scale = kern.Sum(p.residual) / float64(n)
 	const fruitless = 16 // stop after this number of rounds without a pivot
-	for round, empty := 0, 0; len(p.Pivots) < most && empty < fruitless; round++ {
+	for round, empty := 0, 0; len(p.Pivots) < maxPivots && empty < fruitless; round++ {
 		p.rng.At(seed, spectral.Pivots, round)
 		if p.Rest = p.sum(); p.Rest <= p.roundingResidual()*float64(n) || enough != nil && enough(len(p.Pivots), p.Rest) {
 			break
@@ -86,7 +86,7 @@ type pivoting[T kern.Float] struct {
 	sums     []float64 // of residuals up to each row
 }
 
-// roundingResidual returns the largest residual that may be rounding error.
+// roundingResidual returns the maxPivots residual that may be rounding error.
 func (p *pivoting[T]) roundingResidual() float64 {
 	if unsafe.Sizeof(T(0)) == 8 {
 		return 1e-13 * p.scale

@@ -323,17 +323,17 @@ func TestLearnChoosesTheMap(t *testing.T) {
 		if got := math.Abs(r.Map.At(0, 2)) > 1e-9*r.Map.At(0, 0); got != c.full {
 			t.Errorf("%s: full %v; map %.3f", name, got, mat.Formatted(r.Map))
 		}
-		least := math.Inf(1)
+		smallest := math.Inf(1)
 		for _, power := range []float64{0.5, 0.25} {
 			o.Power = power
 			one, err := Learn(context.Background(), o, rows)
 			if err != nil {
 				t.Fatal(err)
 			}
-			least = min(least, one.Errors[1])
+			smallest = min(smallest, one.Errors[1])
 		}
-		if r.Errors[1] > least {
-			t.Errorf("%s: error %v, with a power of its own %v", name, r.Errors[1], least)
+		if r.Errors[1] > smallest {
+			t.Errorf("%s: error %v, with a power of its own %v", name, r.Errors[1], smallest)
 		}
 	}
 }

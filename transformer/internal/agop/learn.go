@@ -185,7 +185,7 @@ func (l *learner) note(round int, loss float64, a metric, learned *products) boo
 // the error.
 func (l *learner) choose(ctx context.Context, maps []metric) (a metric, loss float64, err error) {
 	var u *mat.Dense
-	begin, least := l.at, math.Inf(1)
+	begin, smallest := l.at, math.Inf(1)
 	for i, one := range maps {
 		mapped, err := l.mapped(ctx, one)
 		if err != nil {
@@ -195,8 +195,8 @@ func (l *learner) choose(ctx context.Context, maps []metric) (a metric, loss flo
 		if err != nil {
 			return a, 0, err
 		}
-		if i == 0 || e < least {
-			a, u, l.at, least = one, mapped, at, e
+		if i == 0 || e < smallest {
+			a, u, l.at, smallest = one, mapped, at, e
 		}
 	}
 	l.judge.selectRows(u, scored)

@@ -108,7 +108,7 @@ func (m *Map) finish() error {
 	if err := m.place(); err != nil {
 		return err
 	}
-	most := 0.0
+	largest := 0.0
 	m.inverse, m.origin = make([]float64, len(m.Base)), make([]uint64, m.Grids)
 	for p := range m.Grids {
 		lo, hi := m.span(p)
@@ -116,14 +116,14 @@ func (m *Map) finish() error {
 			j := m.column(k)
 			v := m.Base[k] * m.Gamma[j]
 			m.inverse[k] = v
-			most = max(most, v)
+			largest = max(largest, v)
 			m.origin[p] += m.Multipliers[j] * bin(0, v, m.Shift[k])
 		}
 	}
-	if !spectral.Finite(most) {
+	if !spectral.Finite(largest) {
 		return errors.New("gamma divided by a pitch overflows")
 	}
-	m.Limit = (1 << 50) / max(most, 0x1p-900)
+	m.Limit = (1 << 50) / max(largest, 0x1p-900)
 	if m.Hashed > 0 {
 		each := m.Hashed / m.Grids
 		m.First = make([]int, m.Grids+1)

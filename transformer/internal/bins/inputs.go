@@ -93,10 +93,10 @@ func (m *Map) Columns(grid int) []int {
 }
 
 // Most returns the maximum number of columns of a grid.
-func (m *Map) Most() (most int) {
+func (m *Map) Most() (largest int) {
 	for p := range m.Grids {
 		lo, hi := m.span(p)
-		most = max(most, hi-lo)
+		largest = max(largest, hi-lo)
 	}
-	return most
+	return largest
 }
