@@ -50,7 +50,7 @@ type Options struct {
 	Force         bool   // [Run] overwrites the results of a different run in output.dir
 	Continue      string // model file whose training [Run] continues; "" for none
 	StartFrom     string // directory of an earlier run, whose candidates the search of [Run] starts from; "" for none
-	SearchJournal []byte // merged journals of [Try]; nil for none
+	SearchJournal []byte // merged journals of shards; nil for none
 
 	// Input format of [Evaluate], [Predict] and [PredictFile].
 	Format     string   // one of [reader.Formats]; "" or auto infers it from the extension, the model and the first lines

@@ -14,10 +14,9 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/builtin"] = imports.Package{
 		Name: "builtin",
 		Binds: map[string]reflect.Value{
-			"About": reflect.ValueOf(builtin.About),
-			"Load":  reflect.ValueOf(builtin.Load),
-			"Names": reflect.ValueOf(builtin.Names),
-			"Read":  reflect.ValueOf(builtin.Read),
+			"All":  reflect.ValueOf(builtin.All),
+			"Load": reflect.ValueOf(builtin.Load),
+			"Read": reflect.ValueOf(builtin.Read),
 		},
 		Types: map[string]reflect.Type{
 			"Info": reflect.TypeOf((*builtin.Info)(nil)).Elem(),

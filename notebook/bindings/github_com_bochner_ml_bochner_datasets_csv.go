@@ -14,8 +14,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/csv"] = imports.Package{
 		Name: "csv",
 		Binds: map[string]reflect.Value{
-			"ErrEncoding": reflect.ValueOf(&csv.ErrEncoding).Elem(),
-			"Write":       reflect.ValueOf(csv.Write),
+			"Write": reflect.ValueOf(csv.Write),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*csv.Options)(nil)).Elem(),

@@ -16,7 +16,6 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"New":              reflect.ValueOf(report.New),
 			"NewComparison":    reflect.ValueOf(report.NewComparison),
-			"Pictures":         reflect.ValueOf(report.Pictures),
 			"WriteExplanation": reflect.ValueOf(report.WriteExplanation),
 		},
 		Types: map[string]reflect.Type{

@@ -20,9 +20,8 @@ func init() {
 			"ToInstances":   reflect.ValueOf(golearn.ToInstances),
 		},
 		Types: map[string]reflect.Type{
-			"Classifier":   reflect.TypeOf((*golearn.Classifier)(nil)).Elem(),
-			"Filter":       reflect.TypeOf((*golearn.Filter)(nil)).Elem(),
-			"FittedFilter": reflect.TypeOf((*golearn.FittedFilter)(nil)).Elem(),
+			"Classifier": reflect.TypeOf((*golearn.Classifier)(nil)).Elem(),
+			"Filter":     reflect.TypeOf((*golearn.Filter)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},

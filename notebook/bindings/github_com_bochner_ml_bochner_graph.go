@@ -28,7 +28,6 @@ func init() {
 			"Node":          reflect.TypeOf((*graph.Node)(nil)).Elem(),
 			"Output":        reflect.TypeOf((*graph.Output)(nil)).Elem(),
 			"Prediction":    reflect.TypeOf((*graph.Prediction)(nil)).Elem(),
-			"StepError":     reflect.TypeOf((*graph.StepError)(nil)).Elem(),
 			"StepErrors":    reflect.TypeOf((*graph.StepErrors)(nil)).Elem(),
 			"StepExporter":  reflect.TypeOf((*graph.StepExporter)(nil)).Elem(),
 			"Value":         reflect.TypeOf((*graph.Value)(nil)).Elem(),

@@ -14,11 +14,8 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/inspection"] = imports.Package{
 		Name: "inspection",
 		Binds: map[string]reflect.Value{
-			"DefaultBackground": reflect.ValueOf(inspection.DefaultBackground),
-			"DefaultRows":       reflect.ValueOf(inspection.DefaultRows),
 			"FunctionalANOVA":   reflect.ValueOf(inspection.FunctionalANOVA),
 			"KMeansBackground":  reflect.ValueOf(inspection.KMeansBackground),
-			"MethodAuto":        reflect.ValueOf(inspection.MethodAuto),
 			"MethodExact":       reflect.ValueOf(inspection.MethodExact),
 			"MethodSampling":    reflect.ValueOf(inspection.MethodSampling),
 			"PartialDependence": reflect.ValueOf(inspection.PartialDependence),
@@ -29,20 +26,15 @@ func init() {
 			"ANOVA":          reflect.TypeOf((*inspection.ANOVA)(nil)).Elem(),
 			"Effect":         reflect.TypeOf((*inspection.Effect)(nil)).Elem(),
 			"Effects":        reflect.TypeOf((*inspection.Effects)(nil)).Elem(),
-			"Figure":         reflect.TypeOf((*inspection.Figure)(nil)).Elem(),
-			"Importance":     reflect.TypeOf((*inspection.Importance)(nil)).Elem(),
 			"Importances":    reflect.TypeOf((*inspection.Importances)(nil)).Elem(),
 			"InputValues":    reflect.TypeOf((*inspection.InputValues)(nil)).Elem(),
 			"Method":         reflect.TypeOf((*inspection.Method)(nil)).Elem(),
 			"Options":        reflect.TypeOf((*inspection.Options)(nil)).Elem(),
-			"OutputVariance": reflect.TypeOf((*inspection.OutputVariance)(nil)).Elem(),
 			"ShapleyOptions": reflect.TypeOf((*inspection.ShapleyOptions)(nil)).Elem(),
 			"ShapleyOutput":  reflect.TypeOf((*inspection.ShapleyOutput)(nil)).Elem(),
 			"ShapleyValues":  reflect.TypeOf((*inspection.ShapleyValues)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{},
-		Untypeds: map[string]string{
-			"DefaultBackground": "int:100",
-		},
+		Proxies:  map[string]reflect.Type{},
+		Untypeds: map[string]string{},
 	}
 }

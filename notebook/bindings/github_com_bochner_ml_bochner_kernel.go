@@ -7,9 +7,7 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
-	context "context"
 	kernel "github.com/bochner-ml/bochner/kernel"
-	mat "gonum.org/v1/gonum/mat"
 )
 
 func init() {
@@ -43,25 +41,13 @@ func init() {
 			"Triangular":         reflect.ValueOf(kernel.Triangular),
 		},
 		Types: map[string]reflect.Type{
-			"Func":     reflect.TypeOf((*kernel.Func)(nil)).Elem(),
-			"Gamma":    reflect.TypeOf((*kernel.Gamma)(nil)).Elem(),
-			"Matrixer": reflect.TypeOf((*kernel.Matrixer)(nil)).Elem(),
-			"Name":     reflect.TypeOf((*kernel.Name)(nil)).Elem(),
-			"Summand":  reflect.TypeOf((*kernel.Summand)(nil)).Elem(),
-			"Term":     reflect.TypeOf((*kernel.Term)(nil)).Elem(),
+			"Func":    reflect.TypeOf((*kernel.Func)(nil)).Elem(),
+			"Gamma":   reflect.TypeOf((*kernel.Gamma)(nil)).Elem(),
+			"Name":    reflect.TypeOf((*kernel.Name)(nil)).Elem(),
+			"Summand": reflect.TypeOf((*kernel.Summand)(nil)).Elem(),
+			"Term":    reflect.TypeOf((*kernel.Term)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{
-			"Matrixer": reflect.TypeOf((*proxy_kernel_Matrixer)(nil)).Elem(),
-		},
+		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},
 	}
-}
-
-type proxy_kernel_Matrixer struct {
-	Object        any
-	KernelMatrix_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 mat.Matrix) (*mat.Dense, error)
-}
-
-func (p *proxy_kernel_Matrixer) KernelMatrix(a0 context.Context, a1 mat.Matrix, a2 mat.Matrix) (*mat.Dense, error) {
-	return p.KernelMatrix_(p.Object, a0, a1, a2)
 }

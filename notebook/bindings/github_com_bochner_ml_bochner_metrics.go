@@ -33,7 +33,6 @@ func init() {
 		Types: map[string]reflect.Type{
 			"Calibration":     reflect.TypeOf((*metrics.Calibration)(nil)).Elem(),
 			"ClassReport":     reflect.TypeOf((*metrics.ClassReport)(nil)).Elem(),
-			"ClassScores":     reflect.TypeOf((*metrics.ClassScores)(nil)).Elem(),
 			"ConfusionMatrix": reflect.TypeOf((*metrics.ConfusionMatrix)(nil)).Elem(),
 			"Input":           reflect.TypeOf((*metrics.Input)(nil)).Elem(),
 			"Metric":          reflect.TypeOf((*metrics.Metric)(nil)).Elem(),

@@ -16,16 +16,13 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"CorrectedT": reflect.ValueOf(compare.CorrectedT),
 			"Holm":       reflect.ValueOf(compare.Holm),
-			"Level":      reflect.ValueOf(compare.Level),
 			"McNemar":    reflect.ValueOf(compare.McNemar),
 		},
 		Types: map[string]reflect.Type{
 			"Paired": reflect.TypeOf((*compare.Paired)(nil)).Elem(),
 			"Test":   reflect.TypeOf((*compare.Test)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{},
-		Untypeds: map[string]string{
-			"Level": "float:19/20",
-		},
+		Proxies:  map[string]reflect.Type{},
+		Untypeds: map[string]string{},
 	}
 }

@@ -16,7 +16,6 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"Decode":        reflect.ValueOf(yaml.Decode),
 			"Encode":        reflect.ValueOf(yaml.Encode),
-			"EncodeBrief":   reflect.ValueOf(yaml.EncodeBrief),
 			"Marshal":       reflect.ValueOf(yaml.Marshal),
 			"MarshalFitted": reflect.ValueOf(yaml.MarshalFitted),
 			"Unmarshal":     reflect.ValueOf(yaml.Unmarshal),
