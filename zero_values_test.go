@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -32,7 +33,8 @@ func TestZeroValuesOfSpecs(t *testing.T) {
 			set.X.(*mat.Dense).Set(i, j, float64((i*7+j*13)%11)/11+0.1)
 		}
 	}
-	specs := map[string]any{"pipeline.Pipeline": pipeline.Pipeline{}}
+	specs := map[string]any{"pipeline.Pipeline": pipeline.Pipeline{}, "gridsearch.Search": gridsearch.Search{},
+		"gridsearch.Halving": gridsearch.Halving{}, "gridsearch.Coordinate": gridsearch.Coordinate{}}
 	for _, e := range pipeline.Registered() {
 		typ := reflect.TypeOf(e.New())
 		dir := strings.TrimPrefix(typ.PkgPath(), "github.com/bochner-ml/bochner/")
@@ -46,6 +48,12 @@ func TestZeroValuesOfSpecs(t *testing.T) {
 			_, err = s.Fit(context.Background(), set)
 		case transformer.Fitter:
 			_, err = s.Fit(context.Background(), set)
+		case gridsearch.Search:
+			_, err = s.Run(context.Background(), set)
+		case gridsearch.Strategy:
+			search := gridsearch.NewSearch(estimator.NewRidge(), gridsearch.Axis{Path: "alpha", Values: []any{1.0}})
+			search.Strategy = s
+			_, err = search.Run(context.Background(), set)
 		}
 		d, base := declared[name], strings.TrimPrefix(path.Ext(name), ".")
 		constructor, invalid := "New"+base+"(", "Use [New"+base+"]: the zero value is invalid."
@@ -62,9 +70,8 @@ func TestZeroValuesOfSpecs(t *testing.T) {
 			t.Errorf("%s: the documentation must contain %q", name, invalid)
 		}
 	}
-	// Not registered: fields of a search, which has its own constructor, and parts of other specs.
-	others := []string{"gridsearch.Search", "gridsearch.Halving", "gridsearch.Coordinate", "pipeline.Group",
-		"pipeline.Entry", "estimator/meta.Members"}
+	// Not registered: parts of other specs.
+	others := []string{"pipeline.Group", "pipeline.Entry", "estimator/meta.Members"}
 	describes := regexp.MustCompile(`\b[Zz]ero (value|field)s?\b|Use \[New\w+\]`)
 	for name, d := range declared {
 		if _, registered := specs[name]; d.spec && !registered && !slices.Contains(others, name) {

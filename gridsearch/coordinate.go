@@ -21,6 +21,8 @@ import (
 //
 // Progress.Total is an upper bound of the number of fits, and their number at the end. The Result
 // equals that of a [Search] of the same candidates. Search.Random must be 0.
+//
+// Use [NewCoordinate]: the zero value is invalid.
 type Coordinate struct {
 	Rounds int // maximum number of rounds over all axes
 }

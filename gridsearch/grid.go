@@ -80,7 +80,8 @@ type candidate struct {
 func (s Search) axes() (axes, param.FieldErrors) {
 	errs := s.checkOptions()
 	if s.Estimator == nil {
-		return nil, append(errs, param.FieldError{Path: "estimator", Constraint: "an estimator"})
+		return nil, append(errs, param.FieldError{Path: "estimator", Constraint: "an estimator",
+			Hint: "start from NewSearch(estimator, axes...)"})
 	}
 	if err := specs.CheckValue(s.Estimator); err != nil {
 		return nil, append(errs, param.FieldError{Path: "estimator", Problem: err.Error()})
@@ -109,7 +110,7 @@ const (
 func (s Search) checkOptions() param.FieldErrors {
 	alone := s
 	alone.Estimator = nil
-	errs := fieldErrors(param.Check(alone), "")
+	errs := fieldErrors(specs.CheckFit(alone), "")
 	if s.Workers < 0 {
 		errs = append(errs, param.FieldError{Path: "workers", Value: s.Workers, Constraint: "an integer ≥ 0"})
 	}

@@ -53,7 +53,7 @@ const (
 // defaultFolds is the number of folds of a search without a splitter.
 const defaultFolds = 5
 
-// Search is the spec of a search over a grid. Use [NewSearch].
+// Search is the spec of a search over a grid. Use [NewSearch]: the zero value is invalid.
 //
 // The mean score of the best candidate is optimistic, because it is the best of many. Evaluate the
 // selected model on a held-out test set, or nest the search.

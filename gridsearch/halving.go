@@ -20,6 +20,8 @@ import (
 //
 // With Search.Start, the first rounds are skipped: the search begins with the first one after them that has at most as
 // many candidates as Start has on the grid, and with the best of these.
+//
+// Use [NewHalving]: the zero value is invalid.
 type Halving struct {
 	// Resource is "rows", or the path of an integer parameter that is not an axis.
 	Resource string
