@@ -305,7 +305,7 @@ func (d *drawing) network(own *rand.Rand, weight string) string {
 	d.stochastic = true
 	d.axes = append(d.axes, gridsearch.Axis{Path: "rff_network.alpha", Values: []any{0.1, 1.0}})
 	return fmt.Sprintf("- rff_network: {kernel: %s, gamma: %s, layers: %d, features: %d, train: %s, class_weight: %s, "+
-		"validation_fraction: %s, epochs: 60, patience: 2}\n",
+		"validation_fraction: %s, epochs: 60}\n",
 		pick(own, "gaussian", "matern"), pick(own, "scale", "median", "0.1"), 1+own.IntN(2), 5+own.IntN(20),
 		pick(own, "[scales, frequencies, phases]", "[scales]", "[]"), weight, pick(own, "0.1", "0"))
 }
