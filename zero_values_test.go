@@ -48,8 +48,6 @@ func TestZeroValuesOfSpecs(t *testing.T) {
 			_, err = s.Fit(context.Background(), set)
 		case transformer.Fitter:
 			_, err = s.Fit(context.Background(), set)
-		case gridsearch.Search:
-			_, err = s.Run(context.Background(), set)
 		case gridsearch.Strategy:
 			search := gridsearch.NewSearch(estimator.NewRidge(), gridsearch.Axis{Path: "alpha", Values: []any{1.0}})
 			search.Strategy = s
