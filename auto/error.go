@@ -67,18 +67,26 @@ func (r *run) optimism(chosen Entry) float64 {
 	rng := rand.New(rand.NewPCG(r.seed("optimism"), 1))
 	noise := make([]float64, len(list[0].Scores))
 	excess := 0.0
+	deviations := make([][]float64, len(list))
+	for i, s := range list {
+		most := 0.0
+		for _, v := range s.Scores {
+			deviations[i] = append(deviations[i], r.worth(v)-r.worth(s.mean))
+			most = max(most, r.worth(v)-r.worth(s.mean))
+		}
+		for k, v := range deviations[i] { // scores are bounded on the better side, where chance has less effect
+			deviations[i][k] = max(v, -most)
+		}
+	}
 	for range draws {
 		for k := range noise {
 			noise[k] = scale * rng.NormFloat64()
 		}
 		best, mean := math.Inf(-1), 0.0
-		for _, s := range list {
-			noisy, most := r.worth(s.mean), 0.0
-			for _, v := range s.Scores {
-				most = max(most, r.worth(v)-r.worth(s.mean))
-			}
-			for k, v := range s.Scores { // scores are bounded on the better side, where chance has less effect
-				noisy += noise[k] * max(r.worth(v)-r.worth(s.mean), -most)
+		for i, s := range list {
+			noisy := r.worth(s.mean)
+			for k, v := range deviations[i] {
+				noisy += noise[k] * v
 			}
 			if noisy > best {
 				best, mean = noisy, r.worth(s.mean)

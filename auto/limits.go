@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -27,6 +26,11 @@ func (c cost) String() string {
 	return fmt.Sprintf("%s per row, %.3g MB", time.Duration(c.perRow*1e9).Round(10*time.Nanosecond), c.bytes/1e6)
 }
 
+// counter counts bytes: a model may be as large as the rows.
+type counter struct{ n int }
+
+func (c *counter) Write(p []byte) (int, error) { c.n += len(p); return len(p), nil }
+
 // timedRows is the number of rows of the larger batch, and of fits whose models are measured.
 const timedRows = 1000
 
@@ -36,11 +40,11 @@ func (r *run) measure(ctx context.Context, model estimator.Predictor) (c cost, e
 	if err != nil {
 		return c, err
 	}
-	var text bytes.Buffer
-	if err := file.Write(&text); err != nil {
+	var size counter
+	if err := file.Write(&size); err != nil {
 		return c, err
 	}
-	c.bytes = float64(text.Len())
+	c.bytes = float64(size.n)
 	part := r.first(timedRows)
 	for _, batch := range []int{1, part.Rows()} {
 		const times = 9

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/estimator/internal/lasso"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/rows/rowblock"
@@ -17,18 +18,15 @@ import (
 // foldSums are the sums of products of the test rows of each fold. Those of training rows are the sums of the others.
 type foldSums map[bool][]*leastsquares.Moments // by whether they are centered
 
-const (
-	// productsPerPass is how many products of features of a row take the time of a pass over its numbers.
-	productsPerPass = 24
-	maxSumColumns   = 4096 // columns up to which folds share sums
-)
+// maxSumColumns is the number of columns up to which folds share sums.
+const maxSumColumns = 4096
 
 // sharesSums reports whether paths of a number of candidates share sums: every candidate takes at least one pass over
 // the training rows of each fold without them. It depends on no outcome and not on what is included.
 func sharesSums(j batch.Job, candidates int) bool {
 	cols := j.Shape.Cols
 	if j.Shape.NonZeros > 0 || j.HasMaps() || len(j.Folds) < 2 || cols > maxSumColumns ||
-		candidates*len(j.Folds)*productsPerPass < cols {
+		candidates*len(j.Folds)*lasso.DenseProducts < cols {
 		return false
 	}
 	tested := make([]bool, j.Shape.Rows)

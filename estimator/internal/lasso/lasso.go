@@ -60,9 +60,9 @@ type Problem struct {
 const (
 	// maxStored bounds the numbers of stored products.
 	maxStored = 1 << 26
-	// denseProducts and sparseProducts are the products of features of a row that take the time of a
+	// DenseProducts and sparseProducts are the products of features of a row that take the time of a
 	// number of a sweep or a check: a sum of products reads the caches. Measured on Zen 3.
-	denseProducts, sparseProducts = 24, 1
+	DenseProducts, sparseProducts = 24, 1
 	// Products of features are summed at once if they take the time of freeSweeps sweeps, as those of up
 	// to 384 features of dense rows do. Others are once sweeps have taken patience times their time.
 	freeSweeps = 16
@@ -77,7 +77,8 @@ func (m *Problem) storesRows() bool {
 // New centers the rows, which are in memory, and their targets.
 func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) (*Problem, error) {
 	m := &Problem{n: len(l.Y), p: r.Cols, x: design.ToFloat64(design.Native(r.Set.X)), weights: slices.Clone(l.Weights),
-		unit: 1, mean: make([]float64, r.Cols), y: slices.Clone(l.Y), c: make([]float64, r.Cols), place: make([]int, r.Cols)}
+		unit: 1, mean: make([]float64, r.Cols), y: slices.Clone(l.Y), c: make([]float64, r.Cols),
+		place: slices.Repeat([]int{-1}, r.Cols)}
 	total := kern.Sum(m.weights)
 	if !(total > 0) {
 		return nil, errors.New("every weight is 0")
@@ -113,21 +114,14 @@ func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) 
 	if !kern.AllFinite(m.c) || !kern.AllFinite(m.mean) {
 		return nil, design.NonFiniteError(0, *r.Set)
 	}
-	for j := range m.place {
-		m.place[j] = -1
-	}
 	return m, ctxerr.Check(ctx)
 }
 
 // FromMoments returns the problem of a number of rows whose products are summed, with a single target.
 func FromMoments(m *leastsquares.Moments, rows int) *Problem {
 	gram, c, yy := m.Centered()
-	out := &Problem{n: rows, p: m.Cols, mean: m.Mean(), targetMean: m.TargetMean()[0], unit: 1, yy: yy, c: c,
-		place: make([]int, m.Cols), all: &gram}
-	for j := range out.place {
-		out.place[j] = -1
-	}
-	return out
+	return &Problem{n: rows, p: m.Cols, mean: m.Mean(), targetMean: m.TargetMean()[0], unit: 1, yy: yy, c: c,
+		place: slices.Repeat([]int{-1}, m.Cols), all: &gram}
 }
 
 // transposed writes X'v to dst.
@@ -245,7 +239,7 @@ func (m *Problem) sumRows(ctx context.Context) error {
 		}
 		return nil
 	}
-	cost := m.whole() * (packing + 2*float64(len(list))/denseProducts)
+	cost := m.whole() * (packing + 2*float64(len(list))/DenseProducts)
 	if len(list) == 0 || len(m.set) == m.p || !m.storesRows() || cost > m.passed {
 		return nil
 	}

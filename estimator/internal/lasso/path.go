@@ -189,7 +189,7 @@ func (t *Path) prepare(ctx context.Context, chosen []bool) (missing float64, err
 // cost returns the numbers that sweeps read in the time in which the products of k features are summed,
 // given those of the first ones.
 func (t *Path) cost(k, summed int) float64 {
-	ratio := float64(denseProducts)
+	ratio := float64(DenseProducts)
 	if t.isSparse() {
 		ratio = sparseProducts
 	}
