@@ -132,8 +132,9 @@ func (r *run) weights(d *division, members []scored, leftOut []bool) (weights, s
 	return stacking.Fit(context.Background(), predictions, truth, r.classes, rule)
 }
 
-// crossValidate returns the predictions of the weighted members for the test rows and the score on each fold. The weights of a fold are computed
-// from the cases of other folds without its test rows; of folds in the order of time, from earlier ones.
+// crossValidate returns the predictions of the weighted members for the test rows and the score on each fold. The
+// weights of a fold are computed from the cases of other folds without its test rows; of folds in the order of time,
+// from earlier ones.
 func (r *run) crossValidate(d *division, members []scored) (whole estimator.Prediction, scores []float64, err error) {
 	scores, err = r.scoresOf(d, func(k int) (p estimator.Prediction, err error) {
 		w, sizes, err := r.weights(d, members, r.leftOut(d, k))

@@ -56,8 +56,8 @@ func (r *run) propose(rows, round int, points []point) (*trial, *searchloop.Prop
 	return t, p, nil
 }
 
-// proposeOn returns the evaluation of points of one recipe on the folds of a division, which leaves the given seconds of
-// the budget.
+// proposeOn returns the evaluation of points of one recipe on the folds of a division, which leaves the given seconds
+// of the budget.
 func (r *run) proposeOn(d *division, round int, points []point, left float64) (*trial, *searchloop.Proposal) {
 	t := &trial{run: r, division: d, points: points}
 	for _, p := range points {

@@ -28,7 +28,8 @@ type kernelError struct {
 // KernelErrors measures the approximation error of the first features of the map, for each of the
 // given numbers of features, in ascending order, over all pairs of rows of X. Inner products are
 // accumulated over nested maps: all numbers of features together cost 2n²D flops, the kernel n²d.
-// Each result has Features, RMS, Max, Expected (the RMS expected over independent draws) and Bound (a 95 % bound of Max).
+// Each result has Features, RMS, Max, Expected (the RMS expected over independent draws) and Bound
+// (a 95 % bound of Max).
 // It allocates n² numbers; a sample of a thousand rows is sufficient. (Rahimi & Recht, NIPS 2007,
 // claim 1; Sutherland & Schneider, UAI 2015.)
 func (f *FittedRFF) KernelErrors(ctx context.Context, X mat.Matrix, features []int) ([]kernelError, error) {

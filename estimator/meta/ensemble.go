@@ -29,9 +29,9 @@ import (
 // minimize the Brier score, if all members have them; else scores, each scaled to be nearest to the
 // codes ±1. All classes share the weights.
 //
-// The weights sum to 1; useless members have weight 0 and are not evaluated. Sample weights are used. Weights "equal" and "given"
-// (see Given) combine values, probabilities or scores without folds; given weights need not sum to
-// 1.
+// The weights sum to 1; useless members have weight 0 and are not evaluated. Sample weights are used.
+// Weights "equal" and "given" (see Given) combine values, probabilities or scores without folds; given
+// weights need not sum to 1.
 //
 // Out-of-fold predictions of the members use Folds folds, drawn by Seed, stratified by class, or by
 // group if the rows have groups. Folds 0 means exact leave-one-out predictions if all members

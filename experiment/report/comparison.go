@@ -171,8 +171,9 @@ func significance(c result.Comparison) (s section) {
 		}
 		s.Figures = append(s.Figures, differences(c, list.on, list.tests)...)
 		t := table{Caption: fmt.Sprintf("Difference of %s on the %s, relative to %s", metricLabel(list.tests[0].Score),
-			list.on, c.Runs[0].Label), Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*coverage.TestLevel),
-			"p", "Holm's p"}}
+			list.on, c.Runs[0].Label),
+			Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*coverage.TestLevel),
+				"p", "Holm's p"}}
 		counted := list.tests[0].Score == "accuracy" && list.on == "test rows"
 		if counted {
 			t.Head = append(t.Head, "only it correct", "only "+truncate(c.Runs[0].Label)+" correct")

@@ -474,7 +474,8 @@ func variedParams(all []result.Candidate) (out []string) {
 func curvesSection(r result.Result) (s section) {
 	s.Title = "Learning curves"
 	if r.LearningCurve.Rows != nil {
-		s.Figures = append(s.Figures, figure{Title: "Learning curve", SVG: learningCurvePlot(r.Findings, learningCurveText(r.Findings))})
+		s.Figures = append(s.Figures, figure{Title: "Learning curve",
+			SVG: learningCurvePlot(r.Findings, learningCurveText(r.Findings))})
 		s.Text = append(s.Text, learningCurveText(r.Findings))
 		s.Sources = resultLinks("learning_curve")
 	}

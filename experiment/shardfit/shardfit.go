@@ -82,7 +82,8 @@ func fieldErrors(s config.Spec) (errs param.FieldErrors) {
 // Fit processes one shard in one pass.
 func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 	if o.Shards < 1 || o.Shards > config.MaxShards || o.Shard < 0 || o.Shard >= o.Shards {
-		return nil, fmt.Errorf("shardfit: shard must be 0 ≤ I < N ≤ %[3]d, got %[1]d/%[2]d", o.Shard, o.Shards, config.MaxShards)
+		return nil, fmt.Errorf("shardfit: shard must be 0 ≤ I < N ≤ %[3]d, got %[1]d/%[2]d", o.Shard, o.Shards,
+			config.MaxShards)
 	}
 	if err := fieldErrors(spec).Err(); err != nil {
 		return nil, err

@@ -25,8 +25,8 @@ type OwnFeatures struct {
 
 // NewOwnFeatures returns the features of a kernel of the caller by rows of positive weight of a set: all of them, or
 // at most maxFeatures, selected by randomly pivoted Cholesky.
-func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, maxFeatures int, seed uint64) (*OwnFeatures,
-	*Rows, error) {
+func NewOwnFeatures(ctx context.Context, name kernel.Name, set datasets.Set, maxFeatures int,
+	seed uint64) (*OwnFeatures, *Rows, error) {
 	rows, err := Spec{Kernel: name, Gamma: kernel.FixedGamma(1), Seed: seed}.Resolve(ctx, set)
 	if err != nil {
 		return nil, nil, err

@@ -18,12 +18,11 @@ const minRows = 20
 // learningStream is the random stream of learning curves.
 const learningStream = 0x6c656172
 
-// Learning sets f.LearningCurve. It fits a spec to nested random subsets of the training rows, each twice as large as the
-// previous one; model is the fit to all rows. judge scores a model on its training rows and on
+// Learning sets f.LearningCurve. It fits a spec to nested random subsets of the training rows, each twice
+// as large as the previous one; model is the fit to all rows. judge scores a model on its training rows and on
 // held-out rows. Subsets that cannot be fitted are omitted; the result is empty for fewer than two.
-func Learning(ctx context.Context, f *result.Findings, spec estimator.Estimator, model estimator.Predictor, train datasets.Set, points int,
-	seed uint64,
-	judge func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64,
+func Learning(ctx context.Context, f *result.Findings, spec estimator.Estimator, model estimator.Predictor,
+	train datasets.Set, points int, seed uint64, judge func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64,
 		err error)) error {
 	n := train.Rows()
 	order := rand.New(rand.NewPCG(seed, learningStream)).Perm(n)
