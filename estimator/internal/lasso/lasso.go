@@ -46,13 +46,12 @@ type Problem struct {
 	yy         float64
 	c          []float64 // Σ s·x·y by feature, centered
 
-	set     []int               // features in the order in which they joined
-	place   []int               // of each feature in set, or -1
-	columns []column            // the first features of the set
-	gram    [][]float64         // products of the first features of the set with each other
-	rows    [][]float64         // products of the first features of the set with all features
-	all     *kern.View[float64] // products of all features, if they are given
-	sparse  []column            // all features of sparse rows
+	set     []int       // features in the order in which they joined
+	place   []int       // of each feature in set, or -1
+	columns []column    // the first features of the set
+	gram    [][]float64 // products of the first features of the set with each other
+	rows    [][]float64 // products of the first features of the set with all features
+	sparse  []column    // all features of sparse rows
 
 	swept, passed float64 // numbers read by sweeps and by checks since products were summed
 }
@@ -119,9 +118,13 @@ func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) 
 
 // FromMoments returns the problem of a number of rows whose products are summed, with a single target.
 func FromMoments(m *leastsquares.Moments, rows int) *Problem {
-	gram, c, yy := m.Centered()
+	products, c, yy := m.Centered()
+	gram, set := rowsOf(products), make([]int, m.Cols)
+	for j := range set {
+		set[j] = j
+	}
 	return &Problem{n: rows, p: m.Cols, mean: m.Mean(), targetMean: m.TargetMean()[0], unit: 1, yy: yy, c: c,
-		place: slices.Repeat([]int{-1}, m.Cols), all: &gram}
+		set: set, place: slices.Clone(set), gram: gram, rows: gram}
 }
 
 // transposed writes X'v to dst.
@@ -183,9 +186,6 @@ func (m *Problem) sumProducts(ctx context.Context) error {
 			row[old+b] = m.gram[old+b][old+a]
 		}
 		m.gram = append(m.gram, row)
-		if m.constant(j, row[old+a]) {
-			row[old+a] = 0
-		}
 	}
 	for position := range old {
 		for a := range list {
@@ -233,12 +233,6 @@ func (m *Problem) products(ctx context.Context, list, others []int) (own, cross 
 func (m *Problem) sumRows(ctx context.Context) error {
 	const height, packing = 512, 3
 	list := m.set[len(m.rows):]
-	if m.all != nil {
-		for _, j := range list {
-			m.rows = append(m.rows, m.all.Row(j))
-		}
-		return nil
-	}
 	cost := m.whole() * (packing + 2*float64(len(list))/DenseProducts)
 	if len(list) == 0 || len(m.set) == m.p || !m.storesRows() || cost > m.passed {
 		return nil

@@ -21,6 +21,13 @@ type Path struct {
 	full bool      // whether all features joined because their products cost less than checks
 	// summing is set while the products of a small support are needed, whatever they cost.
 	summing bool
+	before  solution // of the penalty before the last one
+}
+
+// solution is that of a penalty, with the products of all features of the set.
+type solution struct {
+	l1   float64
+	w, r []float64
 }
 
 // NewPath returns a path of a number of penalties that starts at zero weights. The more there are, the
@@ -32,6 +39,8 @@ func NewPath(m *Problem, o Options, penalties int) *Path {
 	for _, v := range m.c {
 		t.last = max(t.last, math.Abs(v))
 	}
+	t.q.gram = t.gram
+	t.extend()
 	return t
 }
 
@@ -44,6 +53,7 @@ func (t *Path) Solve(ctx context.Context, alpha float64) (solve.Linear, error) {
 	const reduction = 10 // of the gap, in each stage
 	q := &t.q
 	alpha /= t.unit // scales l1 like the weights; l2 has no unit
+	t.extrapolate(alpha * t.L1Ratio)
 	q.l1, q.l2, q.epochs = alpha*t.L1Ratio, alpha*t.unit*(1-t.L1Ratio), 0
 	trivial := t.yy / 2
 	tol := t.Tol * trivial
@@ -105,6 +115,32 @@ func (t *Path) Solve(ctx context.Context, alpha float64) (solve.Linear, error) {
 	b := (t.targetMean - kern.Dot(w, t.mean)) * t.unit
 	kern.Scale(t.unit, w)
 	return solve.NewLinear(w, []float64{b}, report)
+}
+
+// extrapolate continues the line through the last two solutions to a penalty: between two changes of the support,
+// the path is a line. It ends where weights become 0.
+func (t *Path) extrapolate(l1 float64) {
+	q, before := &t.q, t.before
+	if q.e != nil || len(q.w) == 0 {
+		t.before = solution{}
+		return
+	}
+	t.before = solution{q.l1, slices.Clone(q.w), slices.Clone(q.r)}
+	step := (l1 - q.l1) / (q.l1 - before.l1)
+	if len(before.w) != len(q.w) || !(step > 0 && step <= 1) {
+		return
+	}
+	for j, r := range before.r {
+		q.r[j] += step * (q.r[j] - r)
+	}
+	for j, w := range q.w {
+		if v := w + step*(w-before.w[j]); v*w > 0 {
+			q.w[j] = v
+		} else if v != 0 {
+			q.w[j] = 0
+			kern.Axpy(v, q.gram[j], q.r)
+		}
+	}
 }
 
 // descend minimizes over the chosen features, whose positions in the set it returns, until their gap is
@@ -169,21 +205,30 @@ func (t *Path) prepare(ctx context.Context, chosen []bool) (missing float64, err
 	} else {
 		q.e.columns = t.columns
 	}
+	t.extend()
+	if changed && q.e == nil {
+		q.residuals()
+	}
+	return missing, nil
+}
+
+// extend adds the features of the set that are missing in the quadratic problem, with weights 0.
+func (t *Path) extend() {
+	q := &t.q
 	for position := len(q.w); position < len(t.set); position++ {
 		j := t.set[position]
 		q.c, q.w, q.r = append(q.c, t.c[j]), append(q.w, 0), append(q.r, t.g[j])
 		d := 0.0
 		if q.e == nil {
 			d = q.gram[position][position]
-		} else if d = t.variance(t.columns[position]); t.constant(j, d) {
+		} else {
+			d = t.variance(t.columns[position])
+		}
+		if t.constant(j, d) {
 			d = 0
 		}
 		q.d = append(q.d, d)
 	}
-	if changed && q.e == nil {
-		q.residuals()
-	}
-	return missing, nil
 }
 
 // cost returns the numbers that sweeps read in the time in which the products of k features are summed,
@@ -223,8 +268,8 @@ func (t *Path) needed() (keep []int, summed int) {
 
 // prune removes the features of the set from it that are not kept.
 func (t *Path) prune(keep []int, chosen []bool) {
-	q := &t.q
-	set := t.set
+	q, set := &t.q, t.set
+	t.before = solution{}
 	for _, j := range set {
 		t.place[j] = -1
 	}

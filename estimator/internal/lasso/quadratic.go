@@ -71,7 +71,7 @@ func (q *quadratic) descend(ctx context.Context, list []int, tol float64, exact 
 		if q.epochs >= end || tries == maxTries {
 			return q.gap(list, 0) <= tol, nil
 		}
-		if q.e == nil {
+		if q.e == nil && small { // the signs were not those of the solution
 			if err := q.sweepNonzero(ctx, list, first, min(end, next)); err != nil {
 				return false, err
 			}

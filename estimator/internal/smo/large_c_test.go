@@ -63,7 +63,8 @@ func TestLargeC(t *testing.T) {
 				}
 				r := solved(t, m, p, nil)
 				checkOptimal(t, m, p, r)
-				if r.Dual < c.Dual*(1-1e-4) || c.Converged && math.Abs(r.Dual-c.Dual) > 2e-3*c.Dual {
+				// The tolerance bounds violations; with a large C the objectives of two processors differ by 1e-4.
+				if r.Dual < c.Dual*(1-5e-4) || c.Converged && math.Abs(r.Dual-c.Dual) > 2e-3*c.Dual {
 					t.Errorf("whole matrix %v: objective %g, want %g", whole, r.Dual, c.Dual)
 				}
 			}
