@@ -467,3 +467,27 @@ func TestWideTableOfClassesTakesASelectingModel(t *testing.T) {
 		t.Errorf("chosen %s; sparse_logistic has %v, ridge_classifier %v", result.Chosen.Recipe, sparse, ridge)
 	}
 }
+
+// On wide tables, models that select random features are tried after another model did well on their map.
+func TestWideTableTriesASelectionOfRandomFeatures(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, p = 200, 70
+	x, y := mat.NewDense(n, p, nil), make([]float64, n)
+	for i := range n {
+		for j := range p {
+			x.Set(i, j, rng.NormFloat64())
+		}
+		y[i] = 50 * (2*math.Sin(2*x.At(i, 7)) - math.Pow(x.At(i, 60), 2) + 0.1*rng.NormFloat64())
+	}
+	o := auto.NewOptions()
+	o.Budget, o.Candidates = 0, 30
+	o.Recipes = []string{"scales gaussian ridge", "scales gaussian lasso"}
+	best := map[string]float64{}
+	for _, e := range fit(t, datasets.Set{X: x, Y: y}, o).Leaderboard {
+		best[e.Recipe] = max(best[e.Recipe], e.Score)
+	}
+	ridge, lasso := best[o.Recipes[0]], best[o.Recipes[1]]
+	if lasso < 0.8 || lasso > ridge+0.1 {
+		t.Errorf("lasso has R² %v on the map on which ridge regression has %v", lasso, ridge)
+	}
+}

@@ -117,7 +117,7 @@ type head struct {
 	calibrated    bool    // whether its scores are calibrated; only for a metric of probabilities
 	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
-	selects       bool    // whether it is for the columns themselves, and only if they are many; see [sample.wide]
+	selects       bool    // whether it selects columns or random features, only of wide tables; see [sample.wide]
 	penalty       string  // name of the penalty parameter
 	low, high     int     // coarse grid of the penalty, in quarters of a decade
 	floor, most   int     // limits of extended grids
@@ -280,7 +280,7 @@ func table(task datasets.Task, representations []representation, text bool) []re
 			for k, m := range mappings {
 				if h.task != task || m.exact() != (h.loose > 0) || p.only != "" && p.only != m.rule ||
 					m.rule == ruleColumns && p.only != m.rule || m.plain() && i > 0 && p.encode != encodeCharacters ||
-					h.selects && !m.plain() {
+					h.selects && !m.plain() && m.name != "gaussian" {
 					continue
 				}
 				one := recipe{p, m, h}
@@ -292,7 +292,7 @@ func table(task datasets.Task, representations []representation, text bool) []re
 				default:
 					at = len(learned) + i + k
 				}
-				if h.selects { // takes little time
+				if h.selects && m.plain() { // takes little time
 					at = 0
 				}
 				turn[one.String()] = at

@@ -121,7 +121,12 @@ func (r *run) chooseTable() error {
 			k.head = k.head.ofText()
 		}
 		if k.selects {
-			k.head = k.head.inUnits(r.unitStep())
+			unit := r.unitStep()
+			if !k.plain() {
+				const small = 12 // quarters of a decade by which random features are smaller than columns
+				k.late, unit = true, unit-small
+			}
+			k.head = k.head.inUnits(unit)
 		}
 		ridge := k.model.name == "ridge_classifier"
 		if k.sparse() && rows >= sparseRows && (ridge || k.model.name == "svm") {
