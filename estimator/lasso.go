@@ -7,7 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
 	"github.com/bochner-ml/bochner/estimator/internal/lasso"
-	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/param"
@@ -177,9 +176,7 @@ func lassoPath(name string, intercept bool, c float64, invalid error, o lasso.Op
 			}
 			return next(lasso.NewPath(m, o, candidates)), nil
 		},
-		SumsPath: func(m *leastsquares.Moments, rows int) joint.Next {
-			return next(lasso.NewPath(lasso.FromMoments(m, rows), o, 1))
-		}}
+		SumsPath: func(m *lasso.Problem) joint.Next { return next(lasso.NewPath(m, o, 1)) }}
 }
 
 // next solves for the penalties of a path, whose losses have the factor c.

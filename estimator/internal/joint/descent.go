@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
-	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
+	"github.com/bochner-ml/bochner/estimator/internal/lasso"
 	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -84,8 +84,8 @@ type descentFold struct {
 	*descentBatch
 	number int
 	split  *Split
-	inputs descent.Rows                   // of the training rows, prepared on first use
-	train  map[bool]*leastsquares.Moments // sums of the training rows, by whether they are centered
+	inputs descent.Rows            // of the training rows, prepared on first use
+	train  map[bool]*lasso.Problem // of the training rows, by whether they are centered
 }
 
 // fitPath solves the candidates of a path with warm starts.

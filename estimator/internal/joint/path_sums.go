@@ -49,8 +49,7 @@ func PathSumsBytes(j batch.Job) int64 {
 	if !sharesSums(j, len(j.Candidates)) {
 		return 0
 	}
-	const each = 3 // sums of training rows, centered, and in the order of the path
-	matrices := 2*len(j.Folds) + each*min(runtime.GOMAXPROCS(0), len(j.Folds))
+	matrices := 2*len(j.Folds) + min(runtime.GOMAXPROCS(0), len(j.Folds))
 	return design.Float64Bytes(float64(matrices) * float64(j.Shape.Cols) * float64(j.Shape.Cols))
 }
 
@@ -65,7 +64,8 @@ func (s *descentBatch) sumAll(ctx context.Context) foldSums {
 	}
 	job := s.Job
 	job.Shape = s.Data.Shape()
-	if _, dense := s.Data.X.(*mat.Dense); !dense || len(with) == 0 || !sharesSums(job, len(with)) {
+	dense, ok := s.Data.X.(*mat.Dense)
+	if !ok || len(with) == 0 || !sharesSums(job, len(with)) {
 		return nil
 	}
 	r, err := design.FromSet(s.Data)
@@ -78,7 +78,7 @@ func (s *descentBatch) sumAll(ctx context.Context) foldSums {
 	}
 	out := foldSums{}
 	for _, fold := range s.Folds {
-		x, size := rowblock.Select(s.Data.X, fold.Test), len(fold.Test)
+		x, size := rowsAt(dense, fold.Test), len(fold.Test)
 		y, weights := make([]float64, size), make([]float64, size)
 		for k, i := range fold.Test {
 			y[k], weights[k] = l.Y[i], l.Weights[i]
@@ -100,15 +100,28 @@ func (s *descentBatch) sumAll(ctx context.Context) foldSums {
 	return out
 }
 
-// train returns the sums of the training rows of a fold, nil if all of their weights are 0.
-func (s foldSums) train(fold int, centered bool) *leastsquares.Moments {
+// train returns the problem of the training rows of a fold, nil if all of their weights are 0.
+func (s foldSums) train(fold, rows int, centered bool) *lasso.Problem {
 	var m leastsquares.Moments
 	parts := s[centered]
 	m.SetSum(parts[0], slices.Concat(parts[:fold], parts[fold+1:]))
 	if !(m.Weight > 0) {
 		return nil
 	}
-	return &m
+	return lasso.FromMoments(&m, rows)
+}
+
+// rowsAt returns rows of dense x, as a view if they are consecutive.
+func rowsAt(x *mat.Dense, rows []int) mat.Matrix {
+	for k, i := range rows {
+		if i != rows[0]+k {
+			return rowblock.Select(x, rows)
+		}
+	}
+	if len(rows) == 0 {
+		return &mat.Dense{}
+	}
+	return rowblock.Slice(x, rows[0], rows[0]+len(rows))
 }
 
 // followSums solves the candidates of a path by the sums of its fold, and scores the test rows in one product. It
@@ -123,17 +136,17 @@ func (d *descentFold) followSums(ctx context.Context, path []int) bool {
 	}
 	start := time.Now()
 	if d.train == nil {
-		d.train = map[bool]*leastsquares.Moments{}
+		d.train = map[bool]*lasso.Problem{}
 	}
 	m, known := d.train[first.Intercept]
 	if !known {
-		m = d.sums.train(d.number, first.Intercept)
+		m = d.sums.train(d.number, len(fold.Train), first.Intercept)
 		d.train[first.Intercept] = m
 	}
 	if m == nil {
 		return false
 	}
-	next, cols := first.SumsPath(m, len(fold.Train)), m.Cols
+	next, cols := first.SumsPath(m), d.Data.Shape().Cols
 	seconds := time.Since(start).Seconds() / float64(len(path))
 	var models []fittedModel
 	for k, i := range path {
@@ -150,7 +163,7 @@ func (d *descentFold) followSums(ctx context.Context, path []int) bool {
 		models = append(models, one)
 		d.warmStarted.CompareAndSwap(false, k > 0)
 	}
-	began, test := time.Now(), rowblock.Select(d.Data.X, fold.Test)
+	began, test := time.Now(), rowsAt(d.Data.X.(*mat.Dense), fold.Test)
 	for _, b := range scoreBlocks(models, len(fold.Test)) {
 		b.score(test, 0)
 		b.spread()

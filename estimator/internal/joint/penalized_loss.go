@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/estimator/internal/descent"
-	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
+	"github.com/bochner-ml/bochner/estimator/internal/lasso"
 	"github.com/bochner-ml/bochner/estimator/internal/newton"
 	"github.com/bochner-ml/bochner/estimator/internal/solve"
 	"github.com/bochner-ml/bochner/internal/design"
@@ -29,8 +29,8 @@ type PenalizedLoss struct {
 	Newton  func(l *design.Labels) newton.Task
 	// Path starts a path of a number of candidates on rows in memory; nil for solvers without.
 	Path func(ctx context.Context, r *design.Rows, l *design.Labels, candidates int) (Next, error)
-	// SumsPath starts a path on the sums of products of a number of rows, which folds share; nil if there is none.
-	SumsPath func(m *leastsquares.Moments, rows int) Next
+	// SumsPath starts a path on sums of products, which folds share; nil if there is none.
+	SumsPath func(m *lasso.Problem) Next
 }
 
 // Next solves for a C from the solution before, whose C was smaller.

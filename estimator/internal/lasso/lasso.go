@@ -116,7 +116,8 @@ func New(ctx context.Context, r *design.Rows, l *design.Labels, intercept bool) 
 	return m, ctxerr.Check(ctx)
 }
 
-// FromMoments returns the problem of a number of rows whose products are summed, with a single target.
+// FromMoments returns the problem of a number of rows whose products are summed, with a single target. It takes over
+// the sums. Several paths may use the problem, one after another.
 func FromMoments(m *leastsquares.Moments, rows int) *Problem {
 	products, c, yy := m.Centered()
 	gram, set := rowsOf(products), make([]int, m.Cols)

@@ -515,9 +515,10 @@ func (m *Moments) constantColumns(cols int) []bool {
 func constantTol(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
 
 // Centered returns the centered sums of products per unit of weight: the symmetric Gram matrix, that of inputs and the
-// first target, and of the target with itself. They are zeros for constant columns.
+// first target, and of the target with itself. They are zeros for constant columns. The Gram matrix takes the place of
+// the sums, which are lost.
 func (m *Moments) Centered() (gram kern.View[float64], cross []float64, square float64) {
-	gram, cross = kern.Dense(m.Cols, m.Cols, m.Cols, kern.MakeLarge[float64](m.Cols*m.Cols)), make([]float64, m.Cols)
+	gram, cross = kern.Dense(m.Cols, m.Cols, m.Cols, m.Gram), make([]float64, m.Cols)
 	m.system(gram.Data, m.Cols, 0)
 	right := m.rightSide()
 	for j := range m.Cols {
