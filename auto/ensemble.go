@@ -187,7 +187,7 @@ func (r *run) choose(ctx context.Context) (ensemble, error) {
 	}
 	without := func(m scored) bool { return !r.table[m.recipe].probabilities }
 	if r.classes > 0 && slices.ContainsFunc(members, without) {
-		other, some, err := r.combineInTime(ctx, slices.DeleteFunc(members, without))
+		other, some, err := r.combineInTime(ctx, slices.DeleteFunc(slices.Clone(members), without))
 		if err != nil || some && r.withinError(other.scored, best, tieMargin) {
 			return other, err
 		}

@@ -393,6 +393,47 @@ func TestProbabilitiesArePreferred(t *testing.T) {
 	}
 }
 
+// Of many rows, an ensemble of all candidates without probabilities keeps its members while one of candidates with
+// probabilities is looked for.
+func TestMembersWithoutProbabilities(t *testing.T) {
+	const n = 4000
+	data := noise(n, 2)
+	for i := range data.Y {
+		data.Y[i] = float64(i % 2)
+	}
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	o := NewOptions()
+	o.Budget, o.Candidates = 0, 100
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []scored
+	for recipe, k := range r.table {
+		if k.head.name != "ridge_classifier" || len(out) == 2 {
+			continue
+		}
+		s := scored{point: point{recipe: recipe, penalty: 4}, on: n, mean: 0.9, spread: 0.005,
+			Outcome: searchloop.Outcome{Scores: []float64{0.9}}}
+		out = append(out, withOutput(t, r, s, func(i int) float64 {
+			if i/400 == len(out) { // each is wrong in other rows, by less than the other one is right
+				return -0.5 * (2*data.Y[i] - 1)
+			}
+			return 2*data.Y[i] - 1
+		}))
+	}
+	r.updateBest(out)
+	found, err := r.choose(context.Background())
+	if err != nil || len(found.members) != 2 {
+		t.Fatalf("%d members: %v", len(found.members), err)
+	}
+	for _, m := range found.members {
+		if m.penalty != 4 || m.on != n {
+			t.Errorf("the member %+v is no candidate", m.point)
+		}
+	}
+}
+
 // Members that count the same and are together clearly worse than the leader are not taken, though each
 // of them is as good.
 func TestWorseEnsemble(t *testing.T) {
