@@ -46,7 +46,10 @@ func TestLargeC(t *testing.T) {
 			if c.Regression {
 				p = Regression(golden.Targets, C, 0.2)
 			}
-			p.Tol, p.MaxSteps = 1e-3, 1_000_000
+			// With a tolerance of 1e-3, rounding changes the objective by more than 1e-4.
+			if p.Tol, p.MaxSteps = 1e-4, 1_000_000; c.Kernel == "polynomial" {
+				p.Tol = 1e-3
+			}
 			for _, whole := range []bool{false, true} {
 				k, _ := pairwise.NewKernel(c.Kernel, spectral.Shape{Degree: 3, Coef0: 1})
 				gamma := slices.Repeat([]float64{c.Gamma}, len(golden.X[0]))
@@ -63,8 +66,7 @@ func TestLargeC(t *testing.T) {
 				}
 				r := solved(t, m, p, nil)
 				checkOptimal(t, m, p, r)
-				// The tolerance bounds violations; with a large C the objectives of two processors differ by 1e-4.
-				if r.Dual < c.Dual*(1-5e-4) || c.Converged && math.Abs(r.Dual-c.Dual) > 2e-3*c.Dual {
+				if r.Dual < c.Dual*(1-1e-4) || c.Converged && math.Abs(r.Dual-c.Dual) > 2e-3*c.Dual {
 					t.Errorf("whole matrix %v: objective %g, want %g", whole, r.Dual, c.Dual)
 				}
 			}
