@@ -419,20 +419,26 @@ func TestNearKernels(t *testing.T) {
 	}
 }
 
-// Of many columns of which two matter, a linear model that selects columns is chosen, in any unit of the target.
-func TestWideTableTakesASelectingModel(t *testing.T) {
+// wide returns normal inputs with a target that depends on a row and on noise of standard deviation 0.1.
+func wide(n, p int, target func(x []float64, noise float64) float64) datasets.Set {
 	rng := rand.New(rand.NewPCG(1, 2))
-	const n, p = 120, 300
 	x, y := mat.NewDense(n, p, nil), make([]float64, n)
 	for i := range n {
-		for j := range p {
-			x.Set(i, j, rng.NormFloat64())
+		row := x.RawRowView(i)
+		for j := range row {
+			row[j] = rng.NormFloat64()
 		}
-		y[i] = 1e5 * (2*x.At(i, 7) - x.At(i, 120) + 0.1*rng.NormFloat64())
+		y[i] = target(row, 0.1*rng.NormFloat64())
 	}
+	return datasets.Set{X: x, Y: y}
+}
+
+// Of many columns of which two matter, a linear model that selects columns is chosen, in any unit of the target.
+func TestWideTableTakesASelectingModel(t *testing.T) {
+	data := wide(120, 300, func(x []float64, noise float64) float64 { return 1e5 * (2*x[7] - x[120] + noise) })
 	o := auto.NewOptions()
 	o.Budget, o.Candidates = 0, 40
-	best := fit(t, datasets.Set{X: x, Y: y}, o).Chosen
+	best := fit(t, data, o).Chosen
 	if !strings.Contains(best.Recipe, "linear lasso") && !strings.Contains(best.Recipe, "linear elastic_net") ||
 		best.Score < 0.95 {
 		t.Errorf("chosen %s with %v", best.Recipe, best.Score)
@@ -441,18 +447,12 @@ func TestWideTableTakesASelectingModel(t *testing.T) {
 
 // Of 2,000 columns of which two decide the class, a logistic regression that selects columns is chosen.
 func TestWideTableOfClassesTakesASelectingModel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	const n, p = 200, 2000
-	x, y := mat.NewDense(n, p, nil), make([]float64, n)
-	for i := range n {
-		for j := range p {
-			x.Set(i, j, rng.NormFloat64())
+	data := wide(200, 2000, func(x []float64, noise float64) float64 {
+		if 2*x[7]-x[1200]+noise > 0 {
+			return 1
 		}
-		if 2*x.At(i, 7)-x.At(i, 1200)+0.1*rng.NormFloat64() > 0 {
-			y[i] = 1
-		}
-	}
-	data := datasets.Set{X: x, Y: y}
+		return 0
+	})
 	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	o := auto.NewOptions()
 	o.Budget, o.Candidates = 0, 12
@@ -470,20 +470,14 @@ func TestWideTableOfClassesTakesASelectingModel(t *testing.T) {
 
 // On wide tables, models that select random features are tried after another model did well on their map.
 func TestWideTableTriesASelectionOfRandomFeatures(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	const n, p = 200, 70
-	x, y := mat.NewDense(n, p, nil), make([]float64, n)
-	for i := range n {
-		for j := range p {
-			x.Set(i, j, rng.NormFloat64())
-		}
-		y[i] = 50 * (2*math.Sin(2*x.At(i, 7)) - math.Pow(x.At(i, 60), 2) + 0.1*rng.NormFloat64())
-	}
+	data := wide(200, 70, func(x []float64, noise float64) float64 {
+		return 50 * (2*math.Sin(2*x[7]) - math.Pow(x[60], 2) + noise)
+	})
 	o := auto.NewOptions()
 	o.Budget, o.Candidates = 0, 30
 	o.Recipes = []string{"scales gaussian ridge", "scales gaussian lasso"}
 	best := map[string]float64{}
-	for _, e := range fit(t, datasets.Set{X: x, Y: y}, o).Leaderboard {
+	for _, e := range fit(t, data, o).Leaderboard {
 		best[e.Recipe] = max(best[e.Recipe], e.Score)
 	}
 	ridge, lasso := best[o.Recipes[0]], best[o.Recipes[1]]

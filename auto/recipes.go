@@ -284,6 +284,11 @@ func table(task datasets.Task, representations []representation, text bool) []re
 					continue
 				}
 				one := recipe{p, m, h}
+				if h.selects && !m.plain() {
+					const small = 12 // quarters of a decade by which random features are smaller than columns
+					one.head = h.inUnits(-small)
+					one.late = true
+				}
 				at := slices.Index(learned, one.String())
 				switch {
 				case at >= 0:

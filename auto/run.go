@@ -121,12 +121,7 @@ func (r *run) chooseTable() error {
 			k.head = k.head.ofText()
 		}
 		if k.selects {
-			unit := r.unitStep()
-			if !k.plain() {
-				const small = 12 // quarters of a decade by which random features are smaller than columns
-				k.late, unit = true, unit-small
-			}
-			k.head = k.head.inUnits(unit)
+			k.head = k.head.inUnits(r.unitStep())
 		}
 		ridge := k.model.name == "ridge_classifier"
 		if k.sparse() && rows >= sparseRows && (ridge || k.model.name == "svm") {

@@ -393,17 +393,15 @@ func TestProbabilitiesArePreferred(t *testing.T) {
 	}
 }
 
-// Of many rows, an ensemble of all candidates without probabilities keeps its members while one of candidates with
-// probabilities is looked for.
-func TestMembersWithoutProbabilities(t *testing.T) {
-	const n = 4000
-	data := noise(n, 2)
+// wrongInTurn returns a run of two classes with two ridge classifiers of the given scores. Each has another tenth of the
+// rows wrong, by a factor of what is right.
+func wrongInTurn(t *testing.T, o Options, s scored, factor float64) (*run, []scored) {
+	t.Helper()
+	data := noise(s.on, 2)
 	for i := range data.Y {
 		data.Y[i] = float64(i % 2)
 	}
 	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
-	o := NewOptions()
-	o.Budget, o.Candidates = 0, 100
 	r, err := newRun(data, o)
 	if err != nil {
 		t.Fatal(err)
@@ -413,22 +411,31 @@ func TestMembersWithoutProbabilities(t *testing.T) {
 		if k.head.name != "ridge_classifier" || len(out) == 2 {
 			continue
 		}
-		s := scored{point: point{recipe: recipe, penalty: 4}, on: n, mean: 0.9, spread: 0.005,
-			Outcome: searchloop.Outcome{Scores: []float64{0.9}}}
+		s.recipe = recipe
 		out = append(out, withOutput(t, r, s, func(i int) float64 {
-			if i/400 == len(out) { // each is wrong in other rows, by less than the other one is right
-				return -0.5 * (2*data.Y[i] - 1)
+			if i/(s.on/10) == len(out) {
+				return -factor * (2*data.Y[i] - 1)
 			}
 			return 2*data.Y[i] - 1
 		}))
 	}
 	r.updateBest(out)
+	return r, out
+}
+
+// Of many rows, an ensemble of all candidates without probabilities keeps its members while one of candidates with
+// probabilities is sought.
+func TestMembersWithoutProbabilities(t *testing.T) {
+	o := NewOptions()
+	o.Budget, o.Candidates = 0, 100
+	r, out := wrongInTurn(t, o, scored{point: point{penalty: 4}, on: 4000, mean: 0.9, spread: 0.005,
+		Outcome: searchloop.Outcome{Scores: []float64{0.9}}}, 0.5)
 	found, err := r.choose(context.Background())
 	if err != nil || len(found.members) != 2 {
 		t.Fatalf("%d members: %v", len(found.members), err)
 	}
 	for _, m := range found.members {
-		if m.penalty != 4 || m.on != n {
+		if m.penalty != 4 || m.on != 4000 || m.recipe != out[0].recipe && m.recipe != out[1].recipe {
 			t.Errorf("the member %+v is no candidate", m.point)
 		}
 	}
@@ -437,31 +444,8 @@ func TestMembersWithoutProbabilities(t *testing.T) {
 // Members that count the same and are together clearly worse than the leader are not taken, though each
 // of them is as good.
 func TestWorseEnsemble(t *testing.T) {
-	const n = 600
-	data := noise(n, 2)
-	for i := range data.Y {
-		data.Y[i] = float64(i % 2)
-	}
-	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
-	r, err := newRun(data, NewOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []scored
-	for recipe, k := range r.table {
-		if k.head.name != "ridge_classifier" || len(out) == 2 {
-			continue
-		}
-		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, spread: 0.013,
-			Outcome: searchloop.Outcome{Scores: []float64{0.9}}}
-		out = append(out, withOutput(t, r, s, func(i int) float64 {
-			if i/60 == len(out) { // each is wrong in other rows, by more than the other one is right
-				return -3 * (2*data.Y[i] - 1)
-			}
-			return 2*data.Y[i] - 1
-		}))
-	}
-	r.updateBest(out)
+	r, _ := wrongInTurn(t, NewOptions(), scored{on: 600, mean: 0.9, spread: 0.013,
+		Outcome: searchloop.Outcome{Scores: []float64{0.9}}}, 3)
 	if found, ok := r.combine(r.competitors()); ok {
 		t.Errorf("an ensemble of score %g beside single ones of 0.9", found.mean)
 	}
