@@ -17,8 +17,8 @@ import (
 
 // Report writes report.html into the directory of a finished run and returns its path. It first computes the
 // diagnostics that the time limit of [Auto] has left out, if there are any, and adds them to result.json; scores do
-// not change. They are those of the model of the training rows: the saved one or, if that has learned from the held-out rows, the
-// pipeline of the experiment file, fitted again.
+// not change. They are those of the model of the training rows: the saved one or, if that has learned from the
+// held-out rows, the pipeline of the experiment file, fitted again.
 func (o Options) Report(ctx context.Context, folder string) (path string, err error) {
 	r, err := ReadRun(folder)
 	if err != nil {

@@ -14,7 +14,8 @@ type matrixer interface {
 }
 
 // Matrix returns the kernel matrix of a step with an exact kernel, such as estimator.KernelRidge or
-// KernelSVM, without a fit: k(x_i, y_j) of row i of X and row j of Y, the rows of X if Y is nil. A rule of γ is evaluated on the rows of X.
+// KernelSVM, without a fit: k(x_i, y_j) of row i of X and row j of Y, the rows of X if Y is nil. A rule of
+// γ is evaluated on the rows of X.
 //
 // It returns an error for rows of different length, entries that are not finite or outside of the domain
 // of the kernel, and [Precomputed].

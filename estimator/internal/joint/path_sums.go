@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator/internal/lasso"
 	"github.com/bochner-ml/bochner/estimator/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/rows/rowblock"
 )
 
 // foldSums are the sums of products of the test rows of each fold. Those of training rows are the sums of the others.
@@ -64,8 +63,7 @@ func (s *descentBatch) sumAll(ctx context.Context) foldSums {
 	}
 	job := s.Job
 	job.Shape = s.Data.Shape()
-	dense, ok := s.Data.X.(*mat.Dense)
-	if !ok || len(with) == 0 || !sharesSums(job, len(with)) {
+	if _, dense := s.Data.X.(*mat.Dense); !dense || len(with) == 0 || !sharesSums(job, len(with)) {
 		return nil
 	}
 	r, err := design.FromSet(s.Data)
@@ -78,7 +76,7 @@ func (s *descentBatch) sumAll(ctx context.Context) foldSums {
 	}
 	out := foldSums{}
 	for _, fold := range s.Folds {
-		x, size := rowsAt(dense, fold.Test), len(fold.Test)
+		x, size := design.Select(s.Data, fold.Test).X, len(fold.Test)
 		y, weights := make([]float64, size), make([]float64, size)
 		for k, i := range fold.Test {
 			y[k], weights[k] = l.Y[i], l.Weights[i]
@@ -109,19 +107,6 @@ func (s foldSums) train(fold, rows int, centered bool) *lasso.Problem {
 		return nil
 	}
 	return lasso.FromMoments(&m, rows)
-}
-
-// rowsAt returns rows of dense x, as a view if they are consecutive.
-func rowsAt(x *mat.Dense, rows []int) mat.Matrix {
-	for k, i := range rows {
-		if i != rows[0]+k {
-			return rowblock.Select(x, rows)
-		}
-	}
-	if len(rows) == 0 {
-		return &mat.Dense{}
-	}
-	return rowblock.Slice(x, rows[0], rows[0]+len(rows))
 }
 
 // followSums solves the candidates of a path by the sums of its fold, and scores the test rows in one product. It
@@ -163,7 +148,7 @@ func (d *descentFold) followSums(ctx context.Context, path []int) bool {
 		models = append(models, one)
 		d.warmStarted.CompareAndSwap(false, k > 0)
 	}
-	began, test := time.Now(), rowsAt(d.Data.X.(*mat.Dense), fold.Test)
+	began, test := time.Now(), design.Select(d.Data, fold.Test).X
 	for _, b := range scoreBlocks(models, len(fold.Test)) {
 		b.score(test, 0)
 		b.spread()

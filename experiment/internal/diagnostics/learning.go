@@ -22,7 +22,8 @@ const learningStream = 0x6c656172
 // as large as the previous one; model is the fit to all rows. judge scores a model on its training rows and on
 // held-out rows. Subsets that cannot be fitted are omitted; the result is empty for fewer than two.
 func Learning(ctx context.Context, f *result.Findings, spec estimator.Estimator, model estimator.Predictor,
-	train datasets.Set, points int, seed uint64, judge func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64,
+	train datasets.Set, points int, seed uint64,
+	judge func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64,
 		err error)) error {
 	n := train.Rows()
 	order := rand.New(rand.NewPCG(seed, learningStream)).Perm(n)
